@@ -1,0 +1,128 @@
+"""What every estimator of the package shares: the door, the names of columns, and the score."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sagdiv._types import Array, Data
+from sagdiv.exceptions import NoInstrumentWarning
+from sagdiv.losses import SquaredLoss
+from sagdiv.protocols import Loss
+from sagdiv.risk import projected_risk
+from sagdiv.validation import (
+    check_instruments,
+    check_outcome,
+    check_same_length,
+    check_varies,
+    check_weights,
+    column_names,
+)
+
+__all__ = ["IVRegressor"]
+
+
+class IVRegressor(RegressorMixin, BaseEstimator):
+    """Base of the estimators: ``fit(X, y, Z)``, ``predict(X)``, ``score(X, y, Z)``."""
+
+    # With metadata routing on, searches and pipelines slice and pass these by themselves.
+    __metadata_request__fit: ClassVar = {"Z": True}
+    __metadata_request__score: ClassVar = {"Z": True, "sample_weight": True}
+
+    _min_rows = 9
+    _loss: Loss = SquaredLoss()  # the loss that score measures
+
+    def score(
+        self,
+        X: Data,
+        y: Data,
+        Z: Data = None,
+        sample_weight: Data = None,
+    ) -> float:
+        """Return minus the projected risk on the given rows; higher is better.
+
+        Not R^2 of y on h(X), which rewards the confounded answer: h(X) is first projected on
+        the instrument (across folds of the given rows) and only then compared with y.
+
+        Parameters
+        ----------
+        X : array of shape (n, dx)
+        y : array of shape (n,)
+        Z : array of shape (n, dz)
+            Required if the model was fitted with an instrument.
+        sample_weight : array of shape (n,), default=None
+            An integer weight is a repeated row.
+        """
+        check_is_fitted(self)
+        if self._instrumented and Z is None:
+            raise ValueError(
+                "score needs Z: the model was fitted with an instrument, and without one only "
+                "the fit of the confounded regression could be measured."
+            )
+        h = self.predict(X)
+        y = check_outcome(y, type(self).__name__)
+        weights = check_weights(sample_weight, len(h))
+        loss = self._loss
+        if not self._instrumented:
+            check_same_length(X=h, y=y)
+            return -float(np.average(loss.value(y, h), weights=weights))
+        Z = self._check_instruments(Z)
+        check_same_length(X=h, y=y, Z=Z)
+        return -projected_risk(loss, y, h, Z, weights)
+
+    def _check_fit_input(self, X: Data, y: Data, Z: Data) -> tuple[Array, Array, Array]:
+        """Validate the data of a fit and note widths and names of the columns."""
+        names = column_names(Z)
+        y = check_outcome(y, type(self).__name__)
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=self._min_rows)
+        self._instrumented = Z is not None
+        if Z is None:
+            warnings.warn(
+                "Z was not given: X is its own instrument, and the answer is an ordinary "
+                "regression, confounded if X is.",
+                NoInstrumentWarning,
+                stacklevel=3,
+            )
+            Z = X
+            check_same_length(X=X, y=y)
+        else:
+            Z = check_instruments(Z)
+            check_same_length(X=X, y=y, Z=Z)
+            check_varies(Z, "Z", "an instrument that never moves cannot identify anything")
+        check_varies(X, "X", "its effect cannot be learnt from data in which it never changes")
+        self.n_instruments_in_ = Z.shape[1]
+        if names is not None:
+            self.instrument_names_in_ = names
+        elif hasattr(self, "instrument_names_in_"):
+            del self.instrument_names_in_
+        return X, y, Z
+
+    def _check_predict_input(self, X: Data) -> Array:
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, reset=False)
+
+    def _check_instruments(self, Z: Any, name: str = "Z") -> Array:
+        """Validate instrument values given after or besides the rows of the fit."""
+        names, expected = column_names(Z), getattr(self, "instrument_names_in_", None)
+        Z = check_instruments(Z, name)
+        if Z.shape[1] != self.n_instruments_in_:
+            raise ValueError(
+                f"{name} has {Z.shape[1]} columns, but the instruments of the fit had "
+                f"{self.n_instruments_in_}."
+            )
+        if names is not None and expected is not None and list(names) != list(expected):
+            raise ValueError(
+                f"the columns of {name} are {list(names)}, but the instruments of the fit were "
+                f"{list(expected)}, in this order."
+            )
+        return Z
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # the score is not R^2
+        return tags

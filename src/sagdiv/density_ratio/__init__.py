@@ -1,0 +1,11 @@
+"""Estimators of the density ratio Phi(x, z) = p(x, z) / (p(x) p(z))."""
+
+from sagdiv.density_ratio.classifier import ClassifierDensityRatio
+from sagdiv.density_ratio.exact import ExactDensityRatio
+from sagdiv.density_ratio.kernel import KernelDensityRatio
+
+__all__ = [
+    "ClassifierDensityRatio",
+    "ExactDensityRatio",
+    "KernelDensityRatio",
+]

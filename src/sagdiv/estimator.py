@@ -1,0 +1,335 @@
+"""`SAGDIV`, the open door: components in, a fitted function out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from sagdiv._types import Array, Data, Seed
+from sagdiv.base import IVRegressor
+from sagdiv.density_ratio import KernelDensityRatio
+from sagdiv.exceptions import BoundReachedWarning
+from sagdiv.kernels import column_scales
+from sagdiv.losses import SquaredLoss
+from sagdiv.operators import MeanEmbeddingOperator, RatioOperator
+from sagdiv.outcome import SmoothedOutcome, as_regressor
+from sagdiv.path import DescentPath, PathFunction, Run, walk
+from sagdiv.protocols import ConvexSet, DensityRatio, FiniteRankRatio, Loss, Operator, Outcome
+from sagdiv.sets import SupNormBall, WholeSpace
+from sagdiv.splitting import nuisance_split
+from sagdiv.steps import step_sizes
+from sagdiv.validation import check_binary
+
+__all__ = ["SAGDIV"]
+
+
+class SAGDIV(IVRegressor):
+    r"""Stochastic approximate gradient descent for instrumental variable regression.
+
+    Finds h with E[Y - h(X) | Z] = 0 by descending the projected risk in function space,
+
+    .. math:: h_m = \mathrm{proj}_H\left[ h_{m-1} - \alpha_m\, \hat\Phi(\cdot, z_m)\,
+              \partial_2 \ell\left( \hat r(z_m), \hat P[h_{m-1}](z_m) \right) \right],
+
+    one instrument value at a time, and averaging. Every part can be replaced by one of your
+    own; the contracts are in `sagdiv.protocols`. The defaults are the paper's kernel variant.
+
+    Parameters
+    ----------
+    density_ratio : density ratio, default=None
+        Phi^; None is `KernelDensityRatio`.
+    operator : operator or "ratio", default=None
+        P^; None is `MeanEmbeddingOperator`, "ratio" is the operator that Phi^ already contains.
+    outcome : scikit-learn regressor or classifier, or "observed", default=None
+        r^; None is the operator's own smoother applied to y. "observed" puts y_i itself in place
+        of r^(z_i), which needs no regression but has more noise.
+    loss : Loss, default=None
+        None is `SquaredLoss`; `LogisticLoss` and `ProbitLoss` are for a 0/1 outcome.
+    convex_set : ConvexSet, default=None
+        H; None is ``SupNormBall(10)``. With the squared loss it is in units of the standard
+        deviation of y.
+    step : float or callable, default=None
+        Learning rate: a constant, or a function m -> alpha_m; None is 1 / sqrt(M). Larger or
+        more steps follow the data more closely.
+    warm_up : int, default=100
+        First iterates left out of the average (never more than half of them).
+    init : callable or estimator, default=None
+        h_0: a function of X, or an estimator with fit(X, y, Z) and predict(X), fitted on the rows
+        of the nuisances. None is zero. Where the instrument is silent the answer is h_0.
+    nuisance_fraction : float, default=1/3
+        Share of the rows that fit the nuisances when no ``Z_extra`` is given; the Z of the others
+        feed the descent. 1 lets every row serve both, which the theory does not cover.
+    representation : {"auto", "values", "coefficients"}, default="auto"
+        How iterates are stored; the function is the same. Coefficients (fast) need a density
+        ratio of finite rank and a set that never binds; "auto" takes them where they are exact.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the split of the rows and every component that has no seed of its own.
+
+    Attributes
+    ----------
+    Phi_, P_, r_ : the fitted nuisances
+        ``r_`` is None for ``outcome="observed"``.
+    path_ : DescentPath
+        Slopes, step sizes, projected risk along the path, whether the bound was ever reached.
+    y_scale_ : float
+        The unit in which the descent worked.
+    n_features_in_, feature_names_in_ : width and names of X
+    n_instruments_in_, instrument_names_in_ : width and names of Z
+
+    References
+    ----------
+    Fonseca, Peixoto and Saporito (2024), Nonparametric Instrumental Variable Regression through
+    Stochastic Approximate Gradients, Algorithm 1.
+
+    Examples
+    --------
+    >>> from sagdiv import SAGDIV
+    >>> from sagdiv.datasets import make_continuous
+    >>> data = make_continuous("sin", 600, n_extra=1200, random_state=0)
+    >>> model = SAGDIV(random_state=0).fit(data.X, data.y, data.Z, Z_extra=data.Z_extra)
+    >>> X_new = data.sample_X(1000, random_state=1)
+    >>> bool(((model.predict(X_new) - data.h_star(X_new)) ** 2).mean() < 0.2)
+    True
+    """
+
+    __metadata_request__fit: ClassVar = {"Z_extra": True}
+
+    def __init__(
+        self,
+        density_ratio: DensityRatio | None = None,
+        operator: Operator | Literal["ratio"] | None = None,
+        outcome: Outcome | Literal["observed"] | None = None,
+        loss: Loss | None = None,
+        *,
+        convex_set: ConvexSet | None = None,
+        step: float | Callable[[int], float] | None = None,
+        warm_up: int = 100,
+        init: Any = None,
+        nuisance_fraction: float = 1 / 3,
+        representation: Literal["auto", "values", "coefficients"] = "auto",
+        random_state: Seed = None,
+    ) -> None:
+        self.density_ratio = density_ratio
+        self.operator = operator
+        self.outcome = outcome
+        self.loss = loss
+        self.convex_set = convex_set
+        self.step = step
+        self.warm_up = warm_up
+        self.init = init
+        self.nuisance_fraction = nuisance_fraction
+        self.representation = representation
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Data,
+        y: Data,
+        Z: Data = None,
+        Z_extra: Data = None,
+    ) -> SAGDIV:
+        """Estimate the nuisances and descend.
+
+        Parameters
+        ----------
+        X : array of shape (n, dx)
+            Regressors.
+        y : array of shape (n,)
+            Outcome.
+        Z : array of shape (n, dz)
+            Instruments. Without them X is its own instrument.
+        Z_extra : array of shape (M, dz), default=None
+            Instrument values observed without X and y: all rows then fit the nuisances, and the
+            descent runs on these. None splits the rows, see ``nuisance_fraction``.
+        """
+        X, y, Z = self._check_fit_input(X, y, Z)
+        loss = self._check_parameters(y)
+        rng = check_random_state(self.random_state)
+        if Z_extra is None:
+            nuisance, descent = nuisance_split(len(X), self.nuisance_fraction, rng)
+            z = Z[descent]
+        else:
+            nuisance, descent = np.arange(len(X)), np.arange(0)
+            z = self._check_extra(Z_extra)
+
+        self.y_scale_ = float(column_scales(y[:, None])[0]) if loss.scales_with_outcome else 1.0
+        self._loss: Loss = loss
+        self._fit_nuisances(X[nuisance], y[nuisance], Z[nuisance], loss, rng)
+        r = y[descent] if self.r_ is None else _check_domain(self.r_.predict(z), loss)
+        self._walk(z, r / self.y_scale_)
+        return self
+
+    def predict(self, X: Data) -> Array:
+        """Return h^ at the rows of X, shape (n,)."""
+        X = self._check_predict_input(X)
+        return self.y_scale_ * self._function(X, self._start(X))
+
+    def predict_projected(self, Z: Data) -> Array:
+        """Return P^[h^](z), the estimate of E[h(X)|Z = z], at the rows of Z, shape (n,)."""
+        nodes = self.P_.nodes_
+        h = self._function(nodes, self._start(nodes))
+        return self.y_scale_ * (self.P_.weights(self._check_instruments(Z)) @ h)
+
+    def _check_parameters(self, y: Array) -> Loss:
+        loss: Loss = SquaredLoss() if self.loss is None else self.loss
+        if not isinstance(loss, Loss):
+            raise TypeError(
+                f"loss must offer value, d2, mean, domain and curvature, got {self.loss!r}."
+            )
+        if loss.binary:
+            check_binary(y, loss)
+        if self.outcome == "observed" and not loss.linear_in_outcome:
+            raise ValueError(
+                f'outcome="observed" needs a loss whose slope is linear in y, which {loss!r} is '
+                "not: the gradient would be that of another risk."
+            )
+        if not 0 < self.nuisance_fraction <= 1:
+            raise ValueError(
+                f"nuisance_fraction must lie in (0, 1], got {self.nuisance_fraction!r}."
+            )
+        if self.warm_up < 0:
+            raise ValueError(f"warm_up must not be negative, got {self.warm_up!r}.")
+        if self.representation not in ("auto", "values", "coefficients"):
+            raise ValueError(
+                "representation must be 'auto', 'values' or 'coefficients', "
+                f"got {self.representation!r}."
+            )
+        return loss
+
+    def _check_extra(self, Z_extra: Data) -> Array:
+        z = self._check_instruments(Z_extra, "Z_extra")
+        if len(z) == 0:
+            raise ValueError("Z_extra has no rows; leave it out to split the rows of Z.")
+        if self.outcome == "observed":
+            raise ValueError(
+                'outcome="observed" needs the y of every z in the descent, which Z_extra does '
+                "not have; leave Z_extra out or choose another outcome."
+            )
+        return z
+
+    def _fit_nuisances(
+        self, X: Array, y: Array, Z: Array, loss: Loss, rng: np.random.RandomState
+    ) -> None:
+        self.Phi_ = _seeded(self.density_ratio or KernelDensityRatio(), rng).fit(X, Z)
+        if self.operator == "ratio":
+            self.P_ = RatioOperator.of(self.Phi_, X)
+        else:
+            self.P_ = _seeded(self.operator or MeanEmbeddingOperator(), rng).fit(X, Z)
+        if self.outcome is None:
+            self.r_: Outcome | None = SmoothedOutcome(self.P_, loss.domain).fit(Z, y)
+        elif self.outcome == "observed":
+            self.r_ = None
+        else:
+            self.r_ = _seeded(as_regressor(self.outcome), rng).fit(Z, y)
+        if self.init is None or not hasattr(self.init, "fit"):
+            self.init_ = self.init
+        else:
+            self.init_ = _seeded(self.init, rng).fit(X, y, Z).predict
+
+    def _start(self, X: Array) -> Array:
+        """Return h_0 at the rows of X, in the units of the descent."""
+        if self.init_ is None:
+            return np.zeros(len(X))
+        return np.asarray(self.init_(X), dtype=float).reshape(len(X)) / self.y_scale_
+
+    def _walk(self, z: Array, r: Array) -> None:
+        """Reduce everything to arrays and run Algorithm 1 on them."""
+        convex_set: ConvexSet = SupNormBall() if self.convex_set is None else self.convex_set
+        alphas = step_sizes(self.step, len(z))
+        nodes = self.P_.nodes_
+        start = self._start(nodes)
+        if not convex_set.contains(start):
+            raise ValueError(
+                f"init leaves the search set {convex_set!r} (in units of {self.y_scale_:.4g}); "
+                "start inside it or choose a larger convex_set."
+            )
+        Phi, W = _check_finite(self.Phi_.ratio(nodes, z)), self.P_.weights(z)
+
+        def leaves_set(run: Run) -> bool:
+            iterates = start[:, None] - np.cumsum(Phi * (alphas * run.slopes), axis=1)
+            return not convex_set.contains(iterates)
+
+        representation = self._first_representation()
+        if representation == "coefficients":
+            # h = h_0 + sum_j a_j f_j, as the array (1, a): the same lines at O(b) a step.
+            factors, loadings = self.Phi_.factors(nodes), self.Phi_.loadings(z)
+            h = np.concatenate([[1.0], np.zeros(len(loadings))])
+            directions = np.vstack([np.zeros(len(z)), loadings])
+            rows = np.column_stack([W @ start, W @ factors])
+            run = walk(h, directions, rows, r, alphas, self._loss, WholeSpace())
+            bound_reached = leaves_set(run)
+            if bound_reached:
+                self._warn_if_asked(convex_set)
+                representation = "values"
+                run = walk(start, Phi, W, r, alphas, self._loss, convex_set)
+        else:
+            run = walk(start, Phi, W, r, alphas, self._loss, convex_set)
+            bound_reached = leaves_set(run)
+        self.path_ = DescentPath(
+            instruments=z,
+            slopes=run.slopes,
+            step_sizes=alphas,
+            warm_up=min(self.warm_up, len(z) // 2),
+            representation=representation,
+            bound_reached=bound_reached,
+            checkpoints=run.checkpoints,
+            risk=run.risk * self.y_scale_**2,
+        )
+        self._function = PathFunction(self.path_, self.Phi_, convex_set)
+
+    def _first_representation(self) -> str:
+        finite_rank = isinstance(self.Phi_, FiniteRankRatio)
+        if self.representation == "coefficients" and not finite_rank:
+            raise ValueError(
+                'representation="coefficients" needs a density ratio with factors(X) and '
+                f"loadings(Z), which {type(self.Phi_).__name__} does not have."
+            )
+        return "coefficients" if finite_rank and self.representation != "values" else "values"
+
+    def _warn_if_asked(self, convex_set: ConvexSet) -> None:
+        if self.representation == "coefficients":
+            warnings.warn(
+                f"an iterate left the search set {convex_set!r}; the descent was repeated on "
+                "values at the nodes, which can be projected.",
+                BoundReachedWarning,
+                stacklevel=4,
+            )
+
+
+def _seeded(component: Any, rng: np.random.RandomState) -> Any:
+    """Return a fresh copy of a component, every missing seed in it drawn from ``rng``."""
+    component = clone(component, safe=False)
+    if hasattr(component, "get_params"):
+        params = component.get_params(deep=True)
+        missing = [
+            name
+            for name in sorted(params)
+            if (name == "random_state" or name.endswith("__random_state")) and params[name] is None
+        ]
+        component.set_params(**{name: rng.randint(2**31 - 1) for name in missing})
+    return component
+
+
+def _check_finite(Phi: Array) -> Array:
+    if not np.isfinite(Phi).all():
+        raise ValueError(
+            "density_ratio returned non-finite values; bound it, or remove the rows of X and Z "
+            "where the densities vanish."
+        )
+    return Phi
+
+
+def _check_domain(r: Data, loss: Loss) -> Array:
+    r = np.asarray(r, dtype=float)
+    low, high = loss.domain
+    if not np.isfinite(r).all() or r.min() < low or r.max() > high:
+        raise ValueError(
+            f"outcome predicts values from {r.min():.4g} to {r.max():.4g}, but {loss!r} needs "
+            f"E[Y|Z] in [{low:g}, {high:g}]; use a classifier, or a regressor that respects it."
+        )
+    return r

@@ -1,0 +1,123 @@
+"""The contracts: what a component must offer to be plugged into `SAGDIV`.
+
+They are structural: no class has to inherit from them. Components are handed X and Z as float
+arrays of shape (n, dx) and (n, dz) in the user's own units; scale is each component's business.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+from numpy.typing import ArrayLike
+
+from sagdiv._types import Array
+
+__all__ = [
+    "ConvexSet",
+    "DensityRatio",
+    "FiniteRankRatio",
+    "Loss",
+    "Operator",
+    "Outcome",
+]
+
+
+@runtime_checkable
+class DensityRatio(Protocol):
+    """An estimate of Phi(x, z) = p(x, z) / (p(x) p(z))."""
+
+    def fit(self, X: Array, Z: Array) -> Any:
+        """Learn from joint rows; return self."""
+        ...
+
+    def ratio(self, X: Array, Z: Array) -> Array:
+        """Return Phi^(x, z) for *all pairs* of rows, shape (len(X), len(Z))."""
+        ...
+
+
+@runtime_checkable
+class FiniteRankRatio(DensityRatio, Protocol):
+    """A density ratio of the form sum_j f_j(x) g_j(z), which makes the descent O(b) per step."""
+
+    def factors(self, X: Array) -> Array:
+        """Return f_j(x), shape (len(X), b)."""
+        ...
+
+    def loadings(self, Z: Array) -> Array:
+        """Return g_j(z), shape (b, len(Z)); ``ratio(X, Z) = factors(X) @ loadings(Z)``."""
+        ...
+
+
+@runtime_checkable
+class Operator(Protocol):
+    """An estimate of the conditional expectation operator P[h](z) = E[h(X)|Z=z]."""
+
+    nodes_: Array
+
+    def fit(self, X: Array, Z: Array) -> Any:
+        """Learn from joint rows and set ``nodes_``, shape (k, dx); return self."""
+        ...
+
+    def weights(self, Z: Array) -> Array:
+        """Return w(z), shape (len(Z), k), with P^[h](z) = sum_i w_i(z) h(nodes_[i])."""
+        ...
+
+
+@runtime_checkable
+class Outcome(Protocol):
+    """An estimate of r(z) = E[Y|Z=z]: any scikit-learn regressor will do."""
+
+    def fit(self, Z: Array, y: Array) -> Any:
+        """Learn the regression of y on Z; return self."""
+        ...
+
+    def predict(self, Z: Array) -> Array:
+        """Return r^(z), shape (len(Z),)."""
+        ...
+
+
+@runtime_checkable
+class Loss(Protocol):
+    """A pointwise loss, convex and smooth in its second argument.
+
+    ``domain`` is the closed interval in which r must lie; ``curvature`` bounds the second
+    derivative; ``binary`` asks for a 0/1 outcome; ``scales_with_outcome`` says that h is in the
+    units of y, so that the descent may work in units of its standard deviation;
+    ``linear_in_outcome`` says that d2 is linear in its first argument, so that an observed y may
+    stand for r(z).
+    """
+
+    domain: tuple[float, float]
+    binary: bool
+    scales_with_outcome: bool
+    linear_in_outcome: bool
+
+    @property
+    def curvature(self) -> float:
+        """The largest second derivative in the second argument."""
+        ...
+
+    def value(self, u: ArrayLike, v: ArrayLike) -> Array:
+        """Return loss(u, v) elementwise."""
+        ...
+
+    def d2(self, u: ArrayLike, v: ArrayLike) -> Array:
+        """Return the derivative of the loss in v, elementwise."""
+        ...
+
+    def mean(self, v: ArrayLike) -> Array:
+        """Return the E[Y|Z] that P[h](Z) = v implies."""
+        ...
+
+
+@runtime_checkable
+class ConvexSet(Protocol):
+    """A closed convex set of functions, described point by point."""
+
+    def project(self, h: Array) -> Array:
+        """Return the nearest point of the set."""
+        ...
+
+    def contains(self, h: Array) -> bool:
+        """Return whether ``h`` is in the set."""
+        ...

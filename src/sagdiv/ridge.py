@@ -1,0 +1,185 @@
+"""One ridge path for the whole package, and the paper's search along it.
+
+Everything linear here solves (A + lam R) theta = b for many lam. One (generalised)
+eigendecomposition of A serves them all, and gives leave-one-out errors without refitting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from sagdiv._types import Array, Rows
+
+__all__ = ["RidgePath", "Search", "cross_fitted_ridge", "refine_search", "tuned"]
+
+_JITTER = 1e-10
+
+
+class RidgePath:
+    """Solutions of (A + lam R) theta = b along lam, from one eigendecomposition.
+
+    Parameters
+    ----------
+    A : array of shape (b, b)
+        Symmetric positive semi-definite.
+    R : array of shape (b, b), default=None
+        Symmetric positive semi-definite penalty; None is the identity.
+    """
+
+    def __init__(self, A: Array, R: Array | None = None) -> None:
+        if R is None:
+            values, self.vectors = eigh(A)
+        else:
+            # Gram matrices are singular to working precision; the jitter is far below any
+            # penalty that the searches visit.
+            R = R + _JITTER * np.trace(R) / len(R) * np.eye(len(R))
+            values, self.vectors = eigh(A, R)
+        self.values = values.clip(min=0.0)
+
+    def solve(self, b: Array, lam: float) -> Array:
+        """Return (A + lam R)^-1 b for one right-hand side or a matrix of them."""
+        rotated = self.vectors.T @ b
+        return self.vectors @ (rotated.T / (self.values + lam)).T
+
+    def residual_factor(self, lam: float) -> Array:
+        """Return lam / (values + lam), what A (A + lam I)^-1 leaves of each direction."""
+        return lam / (self.values + lam)
+
+    def leave_one_out(self, targets: Array, lam: float) -> Array:
+        """Return the exact leave-one-out residuals of the smoother A (A + lam I)^-1.
+
+        The residual of row i without row i is the ordinary one divided by 1 - hat_ii, so that
+        no refit is needed. Holds for the identity penalty.
+
+        Parameters
+        ----------
+        targets : array of shape (b,) or (b, k)
+            One or several outcomes for the rows of A.
+        lam : float
+            Ridge parameter, on the scale of A.
+        """
+        left = self.vectors * self.residual_factor(lam)
+        residuals = left @ (self.vectors.T @ targets)
+        one_minus_hat = np.einsum("ij,ij->i", left, self.vectors)
+        return (residuals.T / one_minus_hat).T
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search tried: ``best`` is the candidate with the smallest score."""
+
+    best: float
+    candidates: Array
+    scores: Array
+
+
+def refine_search(
+    score: Callable[[float], float],
+    candidates: Iterable[float],
+    *,
+    offset: float,
+    n_rounds: int = 3,
+) -> Search:
+    """Minimise a score of one number: a list first, then ever finer around the best.
+
+    The paper's search for regularisation parameters. Each further round evaluates
+    best + k * offset for k = -5, ..., 5 and divides the offset by ten. Call it on log10(lam):
+    ridge parameters spread over decades.
+
+    Parameters
+    ----------
+    score : callable
+        To be minimised; candidates with a score that is not finite never win.
+    candidates : iterable of float
+        The list of the first round.
+    offset : float
+        Spacing of the second round.
+    n_rounds : int, default=3
+        Number of rounds, the first list included.
+    """
+    scores: dict[float, float] = {}
+    best = np.nan
+    for _ in range(n_rounds):
+        for candidate in candidates:
+            if candidate not in scores:
+                scores[candidate] = float(score(candidate))
+        finite = {c: s for c, s in scores.items() if np.isfinite(s)}
+        if not finite:
+            raise ValueError("no candidate of the search has a finite score.")
+        best = min(finite, key=finite.__getitem__)
+        candidates = [best + k * offset for k in range(-5, 6)]
+        offset /= 10
+    tried = np.array(sorted(scores))
+    return Search(best, tried, np.array([scores[c] for c in tried]))
+
+
+def tuned(
+    given: float | None,
+    make_score: Callable[[], Callable[[float], float]],
+    decades: tuple[int, int],
+    *,
+    n_rounds: int = 3,
+) -> tuple[float, Search | None]:
+    """Return a parameter as given, or as a search over its powers of ten chooses it.
+
+    Parameters
+    ----------
+    given : float or None
+        The user's choice.
+    make_score : callable
+        Returns the score, a function of log10(parameter); only called when there is a search.
+    decades : tuple of int
+        First and last decade of the first round.
+    n_rounds : int, default=3
+        Rounds of `refine_search`.
+    """
+    if given is not None:
+        return float(given), None
+    grid = [float(decade) for decade in range(decades[0], decades[1] + 1)]
+    search = refine_search(make_score(), grid, offset=0.2, n_rounds=n_rounds)
+    return 10.0**search.best, search
+
+
+def cross_fitted_ridge(
+    Psi: Array,
+    target: Array,
+    folds: Rows,
+    weights: Array,
+) -> Array:
+    """Return out-of-fold predictions of a ridge regression, its parameter chosen by them.
+
+    Parameters
+    ----------
+    Psi : array of shape (n, b)
+        Features.
+    target : array of shape (n,)
+    folds : integer array of shape (n,)
+    weights : array of shape (n,)
+    """
+    center = np.average(target, weights=weights)
+    weighted = Psi * weights[:, None]
+    G, c = weighted.T @ Psi, weighted.T @ (target - center)
+    held_out = []
+    for fold in np.unique(folds):
+        rows = folds == fold
+        total = weights[~rows].sum()
+        if total > 0:
+            path = RidgePath((G - weighted[rows].T @ Psi[rows]) / total)
+            right = (c - weighted[rows].T @ (target[rows] - center)) / total
+            held_out.append((rows, path, right))
+
+    def predict(log_ridge: float) -> Array:
+        prediction = np.full(len(target), center)
+        for rows, path, right in held_out:
+            prediction[rows] += Psi[rows] @ path.solve(right, 10.0**log_ridge)
+        return prediction
+
+    def error(log_ridge: float) -> float:
+        return float(np.average((target - predict(log_ridge)) ** 2, weights=weights))
+
+    ridge, _ = tuned(None, lambda: error, (-8, 2), n_rounds=2)
+    return predict(np.log10(ridge))

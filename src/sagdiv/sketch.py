@@ -1,0 +1,97 @@
+"""Decisions that depend on what a row says, not on where it stands.
+
+Folds and pilot samples are drawn by hashing the content of a row. The result is the same however
+the rows are ordered, split into blocks or spread over machines, and an integer weight is exactly
+a repeated row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sagdiv._types import Array
+
+__all__ = ["RowHash", "Sketch"]
+
+Keys = NDArray[np.uint64]
+
+# Values are compared to about 1e-7 standard deviations, so that rounding in the last bits (another
+# order of summation, another unit of measurement) does not change the decision.
+_RESOLUTION = 2.0**23
+
+
+@dataclass(frozen=True)
+class RowHash:
+    """A pseudo-random 64-bit key for each row, a function of its values alone.
+
+    Parameters
+    ----------
+    center, scale : arrays of shape (d,)
+        Location and spread of the columns, which make the key independent of units.
+    seed : int
+    """
+
+    center: Array
+    scale: Array
+    seed: int = 0
+
+    def __call__(self, A: Array) -> Keys:
+        """Return the keys of the rows of A, shape (n,)."""
+        rounded = np.rint((A - self.center) * (_RESOLUTION / self.scale)).astype(np.int64)
+        keys = np.full(len(A), self.seed, dtype=np.uint64)
+        for column in rounded.T.view(np.uint64):
+            keys = _mix(keys ^ column)
+        return keys
+
+
+def _mix(keys: Keys) -> Keys:
+    # The finaliser of splitmix64 (Steele, Lea and Flood, 2014).
+    keys = keys + np.uint64(0x9E3779B97F4A7C15)
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """The distinct rows with the smallest keys: a uniform sample that merges exactly.
+
+    ``a + b`` is the sketch of the union, so that the sample of a data set does not depend on how
+    it was split.
+
+    Attributes
+    ----------
+    rows : array of shape (k, d)
+        At most ``capacity`` distinct rows, in the order of their keys.
+    weights : array of shape (k,)
+        Total weight of each.
+    keys : array of shape (k,)
+    capacity : int
+    """
+
+    rows: Array
+    weights: Array
+    keys: Keys
+    capacity: int
+
+    @classmethod
+    def of(cls, rows: Array, weights: Array, keys: Keys, capacity: int) -> Sketch:
+        """Sketch the given rows; those of weight zero do not count."""
+        present = weights > 0
+        rows, weights, keys = rows[present], weights[present], keys[present]
+        keys, first, owner = np.unique(keys, return_index=True, return_inverse=True)
+        totals = np.bincount(owner, weights=weights, minlength=len(keys)).astype(float)
+        kept = slice(0, capacity)
+        return cls(rows[first[kept]], totals[kept], keys[kept], capacity)
+
+    def __add__(self, other: Sketch) -> Sketch:
+        """Return the sketch of the union."""
+        return Sketch.of(
+            np.concatenate([self.rows, other.rows]),
+            np.concatenate([self.weights, other.weights]),
+            np.concatenate([self.keys, other.keys]),
+            min(self.capacity, other.capacity),
+        )

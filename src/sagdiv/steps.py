@@ -1,0 +1,41 @@
+"""Learning rates: a step size is a plain function m -> alpha_m, m = 1, 2, ..., M."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sagdiv._types import Array
+
+__all__ = ["inverse_sqrt", "step_sizes"]
+
+
+def inverse_sqrt(m: int) -> float:
+    """Return 1 / sqrt(m), the decreasing rate that needs no horizon."""
+    return float(m**-0.5)
+
+
+def step_sizes(step: float | Callable[[int], float] | None, n_steps: int) -> Array:
+    """Tabulate alpha_1, ..., alpha_M.
+
+    Parameters
+    ----------
+    step : None, float or callable
+        None is the paper's constant 1 / sqrt(M); a number is a constant; a function of
+        m = 1, ..., M is any other schedule, for example `inverse_sqrt`.
+    n_steps : int
+        The horizon M.
+    """
+    if step is None:
+        return np.full(n_steps, n_steps**-0.5)
+    if callable(step):
+        alphas = np.array([step(m) for m in range(1, n_steps + 1)], dtype=float)
+    else:
+        alphas = np.full(n_steps, step, dtype=float)
+    if not (np.isfinite(alphas).all() and (alphas > 0).all()):
+        worst = int(np.flatnonzero(~(alphas > 0) | ~np.isfinite(alphas))[0])
+        raise ValueError(
+            f"step must give positive, finite learning rates; alpha_{worst + 1} is {alphas[worst]}."
+        )
+    return alphas

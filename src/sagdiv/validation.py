@@ -1,0 +1,97 @@
+"""Checks at the door, each with a sentence that names the argument and says what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, column_or_1d
+
+from sagdiv._types import Array, Data
+from sagdiv.kernels import column_scales
+
+__all__ = [
+    "check_binary",
+    "check_instruments",
+    "check_outcome",
+    "check_same_length",
+    "check_varies",
+    "check_weights",
+    "column_names",
+]
+
+
+def column_names(A: Any) -> NDArray[np.object_] | None:
+    """Return the column names of a data frame (pandas, polars, ...) if all are strings."""
+    names = list(getattr(A, "columns", []))
+    if names and all(isinstance(name, str) for name in names):
+        return np.array(names, dtype=object)
+    return None
+
+
+def check_instruments(Z: Any, name: str = "Z") -> Array:
+    """Return Z as a finite float matrix; a single instrument may come as a vector."""
+    if getattr(Z, "ndim", None) == 1:
+        Z = np.asarray(Z)[:, None]
+    return check_array(Z, dtype=np.float64, input_name=name, ensure_min_samples=0)
+
+
+def check_outcome(y: Any, estimator_name: str) -> Array:
+    """Return y as a finite float vector."""
+    if y is None:
+        raise ValueError(
+            f"{estimator_name} requires y to be passed, but the target y is None: y is the outcome."
+        )
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] != 1:
+        raise ValueError(f"y must be one column, got shape {y.shape}; fit one model for each.")
+    y = column_or_1d(y, warn=True)
+    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
+
+
+def check_binary(y: Array, loss: Any) -> None:
+    """Check that the outcome of a binary loss is 0 or 1, and takes both values."""
+    found = np.unique(y)
+    if not np.isin(found, (0.0, 1.0)).all():
+        shown = ", ".join(f"{value:g}" for value in found[:5]) + (", ..." if found.size > 5 else "")
+        raise ValueError(f"y must be 0 or 1 for {loss!r}, got the values {shown}.")
+    if found.size < 2:
+        raise ValueError(f"y is {found[0]:g} in every row; {loss!r} needs both 0 and 1.")
+
+
+def check_same_length(**arrays: Array) -> None:
+    """Check that all have as many rows, and show every length if not."""
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"len({name}) = {n}" for name, n in lengths.items())
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {listed}; row i of each "
+            "must belong to the same observation."
+        )
+
+
+def check_varies(A: Array, name: str, meaning: str) -> None:
+    """Check that some column of A takes more than one value."""
+    scales = column_scales(A)
+    if np.all((scales == 1.0) & (np.ptp(A, axis=0) <= 1e-12 * np.abs(A).max(axis=0))):
+        raise ValueError(f"{name} is constant: {meaning}.")
+
+
+def check_weights(sample_weight: Data, n_rows: int) -> Array:
+    """Return non-negative weights, not all zero; None is a weight of one for each row."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must be one number per row, shape ({n_rows},), got {weights.shape}."
+        )
+    if (weights < 0).any():
+        worst = int(np.argmin(weights))
+        raise ValueError(f"sample_weight must not be negative; row {worst} has {weights[worst]:g}.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row: nothing is left to learn from.")
+    return weights
