@@ -35,6 +35,7 @@ class IVRegressor(RegressorMixin, BaseEstimator):
     __metadata_request__score: ClassVar = {"Z": True, "sample_weight": True}
 
     _min_rows = 9
+    _instrumented: bool
     _loss: Loss = SquaredLoss()  # the loss that score measures
 
     def score(
@@ -73,34 +74,62 @@ class IVRegressor(RegressorMixin, BaseEstimator):
             return -float(np.average(loss.value(y, h), weights=weights))
         Z = self._check_instruments(Z)
         check_same_length(X=h, y=y, Z=Z)
+        Z = self._all_instruments(self._check_predict_input(X), Z)
         return -projected_risk(loss, y, h, Z, weights)
 
-    def _check_fit_input(self, X: Data, y: Data, Z: Data) -> tuple[Array, Array, Array]:
-        """Validate the data of a fit and note widths and names of the columns."""
-        names = column_names(Z)
+    def _check_fit_input(
+        self, X: Data, y: Data, Z: Data, *, reset: bool = True
+    ) -> tuple[Array, Array, Array]:
+        """Validate the data of a fit and note widths and names of the columns.
+
+        With ``reset=False`` they are compared with those noted before.
+        """
         y = check_outcome(y, type(self).__name__)
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=self._min_rows)
-        self._instrumented = Z is not None
+        min_rows = self._min_rows if reset else 1
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=min_rows, reset=reset)
         if Z is None:
+            self._note_missing_instruments(reset)
+            Z = X
+            check_same_length(X=X, y=y)
+        else:
+            Z = self._note_instruments(Z, reset)
+            check_same_length(X=X, y=y, Z=Z)
+            if reset:
+                check_varies(Z, "Z", "an instrument that never moves cannot identify anything")
+        if reset:
+            check_varies(X, "X", "its effect cannot be learnt from data in which it never changes")
+        return X, y, Z
+
+    def _note_missing_instruments(self, reset: bool) -> None:
+        if not reset and self._instrumented:
+            raise ValueError("Z is missing, but the blocks before this one had instruments.")
+        self._instrumented = False
+        if reset:
+            self.n_instruments_in_ = self.n_features_in_
             warnings.warn(
                 "Z was not given: X is its own instrument, and the answer is an ordinary "
                 "regression, confounded if X is.",
                 NoInstrumentWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-            Z = X
-            check_same_length(X=X, y=y)
-        else:
-            Z = check_instruments(Z)
-            check_same_length(X=X, y=y, Z=Z)
-            check_varies(Z, "Z", "an instrument that never moves cannot identify anything")
-        check_varies(X, "X", "its effect cannot be learnt from data in which it never changes")
+
+    def _note_instruments(self, Z: Data, reset: bool) -> Array:
+        if not reset:
+            if not self._instrumented:
+                raise ValueError("Z was given, but the blocks before this one had none.")
+            return self._check_instruments(Z)
+        names, Z = column_names(Z), check_instruments(Z)
+        self._instrumented = True
         self.n_instruments_in_ = Z.shape[1]
         if names is not None:
             self.instrument_names_in_ = names
         elif hasattr(self, "instrument_names_in_"):
             del self.instrument_names_in_
-        return X, y, Z
+        return Z
+
+    def _all_instruments(self, X: Array, Z: Array) -> Array:
+        """Return everything that E[. | Z] conditions on; exogenous regressors may join Z."""
+        return Z
 
     def _check_predict_input(self, X: Data) -> Array:
         check_is_fitted(self)

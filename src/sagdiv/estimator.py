@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from sagdiv._types import Array, Data, Seed
 from sagdiv.base import IVRegressor
@@ -23,9 +24,18 @@ from sagdiv.protocols import ConvexSet, DensityRatio, FiniteRankRatio, Loss, Ope
 from sagdiv.sets import SupNormBall, WholeSpace
 from sagdiv.splitting import nuisance_split
 from sagdiv.steps import step_sizes
-from sagdiv.validation import check_binary
+from sagdiv.validation import check_binary, check_component, check_integer, check_positive
 
 __all__ = ["SAGDIV"]
+
+# What each component must offer, and the words that may stand for one.
+_CONTRACTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "density_ratio": (("fit", "ratio"), ()),
+    "operator": (("fit", "weights"), ("ratio",)),
+    "outcome": (("fit", "predict"), ("observed",)),
+    "loss": (("value", "d2", "mean", "domain", "curvature"), ()),
+    "convex_set": (("project", "contains"), ()),
+}
 
 
 class SAGDIV(IVRegressor):
@@ -171,16 +181,17 @@ class SAGDIV(IVRegressor):
 
     def predict_projected(self, Z: Data) -> Array:
         """Return P^[h^](z), the estimate of E[h(X)|Z = z], at the rows of Z, shape (n,)."""
+        check_is_fitted(self)
         nodes = self.P_.nodes_
         h = self._function(nodes, self._start(nodes))
         return self.y_scale_ * (self.P_.weights(self._check_instruments(Z)) @ h)
 
     def _check_parameters(self, y: Array) -> Loss:
+        for name, (members, words) in _CONTRACTS.items():
+            check_component(getattr(self, name), name, members, words)
+        if not callable(self.init) or isinstance(self.init, type):
+            check_component(self.init, "init", ("fit", "predict"))
         loss: Loss = SquaredLoss() if self.loss is None else self.loss
-        if not isinstance(loss, Loss):
-            raise TypeError(
-                f"loss must offer value, d2, mean, domain and curvature, got {self.loss!r}."
-            )
         if loss.binary:
             check_binary(y, loss)
         if self.outcome == "observed" and not loss.linear_in_outcome:
@@ -188,12 +199,12 @@ class SAGDIV(IVRegressor):
                 f'outcome="observed" needs a loss whose slope is linear in y, which {loss!r} is '
                 "not: the gradient would be that of another risk."
             )
-        if not 0 < self.nuisance_fraction <= 1:
+        check_positive(self.nuisance_fraction, "nuisance_fraction")
+        if self.nuisance_fraction > 1:
             raise ValueError(
                 f"nuisance_fraction must lie in (0, 1], got {self.nuisance_fraction!r}."
             )
-        if self.warm_up < 0:
-            raise ValueError(f"warm_up must not be negative, got {self.warm_up!r}.")
+        check_integer(self.warm_up, "warm_up", at_least=0)
         if self.representation not in ("auto", "values", "coefficients"):
             raise ValueError(
                 "representation must be 'auto', 'values' or 'coefficients', "
@@ -202,9 +213,9 @@ class SAGDIV(IVRegressor):
         return loss
 
     def _check_extra(self, Z_extra: Data) -> Array:
-        z = self._check_instruments(Z_extra, "Z_extra")
-        if len(z) == 0:
+        if np.shape(Z_extra)[:1] == (0,):
             raise ValueError("Z_extra has no rows; leave it out to split the rows of Z.")
+        z = self._check_instruments(Z_extra, "Z_extra")
         if self.outcome == "observed":
             raise ValueError(
                 'outcome="observed" needs the y of every z in the descent, which Z_extra does '
@@ -215,11 +226,13 @@ class SAGDIV(IVRegressor):
     def _fit_nuisances(
         self, X: Array, y: Array, Z: Array, loss: Loss, rng: np.random.RandomState
     ) -> None:
-        self.Phi_ = _seeded(self.density_ratio or KernelDensityRatio(), rng).fit(X, Z)
+        density_ratio = KernelDensityRatio() if self.density_ratio is None else self.density_ratio
+        self.Phi_ = _seeded(density_ratio, rng).fit(X, Z)
         if self.operator == "ratio":
             self.P_ = RatioOperator.of(self.Phi_, X)
         else:
-            self.P_ = _seeded(self.operator or MeanEmbeddingOperator(), rng).fit(X, Z)
+            operator = MeanEmbeddingOperator() if self.operator is None else self.operator
+            self.P_ = _seeded(operator, rng).fit(X, Z)
         if self.outcome is None:
             self.r_: Outcome | None = SmoothedOutcome(self.P_, loss.domain).fit(Z, y)
         elif self.outcome == "observed":

@@ -2,48 +2,156 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
 
-from sagdiv._types import Array
-from sagdiv.kernels import column_scales, gaussian_kernel, median_bandwidth
+from sagdiv._types import Array, Rows
+from sagdiv.kernels import KERNELS, column_scales
+from sagdiv.validation import check_integer, check_positive
 
-__all__ = ["GaussianFeatures"]
+__all__ = ["KernelFeatures"]
+
+_MAX_COORDINATE_CENTERS = 300  # over all coordinates: a hundred instruments get three bumps each
+_RANK_TOLERANCE = 1e-7
 
 
-class GaussianFeatures(BaseEstimator):
-    """The constant, the standardised coordinates, and Gaussian bumps around given rows.
+class KernelFeatures(BaseEstimator):
+    """The constant, the standardised coordinates, and Nystroem features of a kernel.
+
+    One block of features for each coordinate, with centres at its quantiles, and with several
+    coordinates a further block for all of them together. Within a block the squared length of a
+    coefficient vector is the squared RKHS norm of the function.
 
     Parameters
     ----------
-    n_centers : int, default=100
-        Number of bumps, placed on the first rows given to ``fit``.
-    bandwidth : float, default=1.0
-        Their width in units of the median heuristic; raising it makes the functions smoother.
+    kernel : {"gaussian", "matern"}, default="gaussian"
+    length_scale : float, default=1.0
+        In standard deviations of a coordinate; raising it makes the functions smoother.
+    n_per_coordinate : int, default=10
+        Centres of the block of one coordinate; shared out when there are many coordinates.
+    n_joint : int, default=40
+        Centres of the joint block, rows of the sample.
 
     Attributes
     ----------
-    centers_ : array of shape (b, d)
+    location_, scale_ : arrays of shape (d,)
+    blocks_ : list of Block
+    groups_ : list of integer arrays
+        Columns that belong together: those of a block, the coordinate itself with its own.
+    n_affine_ : int
+        The constant and the coordinates: the first 1 + d columns.
     """
 
-    def __init__(self, n_centers: int = 100, *, bandwidth: float = 1.0) -> None:
-        self.n_centers = n_centers
-        self.bandwidth = bandwidth
+    def __init__(
+        self,
+        kernel: Literal["gaussian", "matern"] = "gaussian",
+        *,
+        length_scale: float = 1.0,
+        n_per_coordinate: int = 10,
+        n_joint: int = 40,
+    ) -> None:
+        self.kernel = kernel
+        self.length_scale = length_scale
+        self.n_per_coordinate = n_per_coordinate
+        self.n_joint = n_joint
 
-    def fit(self, rows: Array) -> GaussianFeatures:
+    def fit(self, rows: Array, weights: Array | None = None) -> KernelFeatures:
         """Learn location, spread and centres from sample rows in random order."""
-        self.location_ = rows.mean(axis=0)
-        self.scale_ = column_scales(rows)
-        self.width_ = self.bandwidth * median_bandwidth(rows)
-        self.centers_ = rows[: self.n_centers]
+        if self.kernel not in KERNELS:
+            raise ValueError(f"kernel must be one of {sorted(KERNELS)}, got {self.kernel!r}.")
+        check_positive(self.length_scale, "length_scale")
+        check_integer(self.n_per_coordinate, "n_per_coordinate", at_least=1)
+        check_integer(self.n_joint, "n_joint", at_least=1)
+        d = rows.shape[1]
+        self.location_ = np.average(rows, axis=0, weights=weights)
+        self.scale_ = column_scales(rows, weights)
+        self.n_affine_ = 1 + d
+        S = (rows - self.location_) / self.scale_
+        self.blocks_ = []
+        per_coordinate = min(self.n_per_coordinate, _MAX_COORDINATE_CENTERS // d)
+        for j in range(d if per_coordinate > 1 else 0):
+            centers = _quantiles(S[:, j], weights, per_coordinate)[:, None]
+            self.blocks_.append(self._block(S, weights, np.array([j]), centers))
+        if d > 1:
+            centers = np.unique(S[: self.n_joint], axis=0)
+            self.blocks_.append(self._block(S, weights, np.arange(d), centers))
+        self.groups_ = self._groups()
         return self
 
     def transform(self, A: Array) -> Array:
-        """Return the features of the rows of A, shape (n, 1 + d + b)."""
-        return np.column_stack(
-            [
-                np.ones(len(A)),
-                (A - self.location_) / self.scale_,
-                gaussian_kernel(A, self.centers_, self.width_),
-            ]
+        """Return the features of the rows of A, shape (n, b)."""
+        S = (A - self.location_) / self.scale_
+        return np.column_stack([np.ones(len(S)), S, *(block(S) for block in self.blocks_)])
+
+    def _block(self, S: Array, weights: Array | None, columns: Rows, centers: Array) -> Block:
+        # Distances grow like sqrt(d): the joint block is as smooth as those of the coordinates.
+        length_scale = self.length_scale * len(columns) ** 0.5
+        gram = KERNELS[self.kernel](centers, centers, length_scale)
+        values, vectors = eigh(gram)
+        seen = values > _RANK_TOLERANCE * values[-1]
+        block = Block(
+            self.kernel,
+            length_scale,
+            columns,
+            centers,
+            vectors[:, seen] / np.sqrt(values[seen]),
+            np.zeros(seen.sum()),
         )
+        # Centred, so that constants are left to the constant.
+        block.shift = np.average(block(S), axis=0, weights=weights)
+        return block
+
+    def _groups(self) -> list[Rows]:
+        groups, first = [], self.n_affine_
+        alone = set(range(1, self.n_affine_))
+        for block in self.blocks_:
+            members = np.arange(first, first + block.width)
+            first += block.width
+            if len(block.columns) == 1:
+                alone.discard(1 + block.columns[0])
+                members = np.append(1 + block.columns, members)
+            groups.append(members)
+        return groups + [np.array([column]) for column in sorted(alone)]
+
+
+class Block:
+    """Nystroem features of a kernel on some coordinates: k(s, centers) K^(-1/2), centred."""
+
+    def __init__(
+        self,
+        kernel: str,
+        length_scale: float,
+        columns: Rows,
+        centers: Array,
+        normalizer: Array,
+        shift: Array,
+    ) -> None:
+        self.kernel = kernel
+        self.length_scale = length_scale
+        self.columns = columns
+        self.centers = centers
+        self.normalizer = normalizer
+        self.shift = shift
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return self.normalizer.shape[1]
+
+    def __call__(self, S: Array) -> Array:
+        """Return the features of standardised rows, shape (n, width)."""
+        K = KERNELS[self.kernel](S[:, self.columns], self.centers, self.length_scale)
+        return K @ self.normalizer - self.shift
+
+
+def _quantiles(values: Array, weights: Array | None, n: int) -> Array:
+    """Return at most n distinct values of the sample at the quantiles (i + 1/2) / n."""
+    order = np.argsort(values)
+    share = np.ones(len(values)) if weights is None else weights[order]
+    cumulated = np.cumsum(share) / share.sum()
+    # A hair below each level: the rounding of the sums must not move a centre.
+    levels = (np.arange(n) + 0.5) / n - 1e-9
+    return np.unique(values[order[np.searchsorted(cumulated, levels)]])

@@ -1,26 +1,344 @@
-"""`KernelSAGDIV`, the front door."""
+"""`KernelSAGDIV`, the front door: one pass over the data, then a descent on its moments."""
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, ClassVar
 
+import numpy as np
+from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.validation import check_is_fitted
+
+from sagdiv._types import Array, Data, Rows, Seed
+from sagdiv.base import IVRegressor
 from sagdiv.density_ratio import KernelDensityRatio
+from sagdiv.deviance import descend_deviance
 from sagdiv.estimator import SAGDIV
+from sagdiv.exceptions import WeakInstrumentWarning
+from sagdiv.feature_maps import FeatureFunction, FeatureMaps, FeatureOperator, FeatureRatio
+from sagdiv.first_stage import FirstStage, canonical_correlations, evidence_ridge
+from sagdiv.flow import Flow, FlowPath
+from sagdiv.losses import SquaredLoss
+from sagdiv.moments import Moments
 from sagdiv.operators import MeanEmbeddingOperator
+from sagdiv.protocols import Loss
+from sagdiv.rows import RowBlocks
 from sagdiv.sets import SupNormBall
+from sagdiv.sketch import Sketch
+from sagdiv.stochastic import stochastic_flow
+from sagdiv.validation import check_binary, check_integer, check_positive, check_weights
 
-__all__ = ["KernelSAGDIV", "paper_kernel"]
+__all__ = ["KernelSAGDIV"]
+
+_PILOT_ROWS = 20_000
+_PREDICT_ROWS = 20_000
+
+# The total step t = 500 n^(1/4) is the one constant of the descent, chosen on simulated draws
+# that no reported figure uses. Within a factor of two it makes little difference.
+_STEP, _GROWTH = 500.0, 0.25
+
+_NOISE_LEVEL = 10.0  # of n s^2: an irrelevant direction has about one
+_FEW_DIRECTIONS = 2
 
 
-def paper_kernel(**overrides: Any) -> SAGDIV:
-    components = {
-        "density_ratio": KernelDensityRatio(),
-        "operator": MeanEmbeddingOperator(),
-        "convex_set": SupNormBall(10.0),
-        "warm_up": 100,
-    }
-    return SAGDIV(**(components | overrides))
+class KernelSAGDIV(IVRegressor):
+    r"""Nonparametric instrumental variable regression in one pass over the data.
+
+    Finds h with E[Y - h(X) | Z] = 0 by gradient flow on the projected risk,
+
+    .. math:: \dot h_t = -\, T_k\, \hat P^* \partial_2 \ell( Y, \hat P[h_t](Z) ), \qquad
+              h_0 = \text{linear two-stage least squares},
+
+    the functional gradient of SAGD-IV smoothed by the kernel of an RKHS, until the total step t.
+    Time is linear in the number of rows, memory constant. `paper` is the paper's own algorithm.
+
+    Parameters
+    ----------
+    loss : Loss, default=None
+        None is `SquaredLoss`; `LogisticLoss` and `ProbitLoss` are for a 0/1 outcome.
+    total_step : float, default=None
+        t, the sum of all step sizes and the one regularisation parameter: raising it follows the
+        data more closely. None is 500 n^(1/4) over the curvature of the loss, longer where there
+        is clearly more to learn.
+    exogenous : sequence of str or int, default=()
+        Names or positions of the columns of X that are exogenous. They are their own instruments.
+    x_features, z_features : feature map, default=None
+        Functions of x and of z; None is `KernelFeatures` with automatic centres.
+    batch_size : int, default=None
+        None follows the flow exactly. A number descends by stochastic gradients of so many rows
+        at a time, with the same expectation; squared loss only.
+    n_jobs : int, default=None
+        Threads that visit blocks of rows. The answer does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Chooses the rows on which feature maps are placed, and the order of stochastic gradients.
+        None is a fixed choice: fits are reproducible without a seed.
+
+    Attributes
+    ----------
+    coef_ : array of shape (b,)
+        Coefficients of h in the features of x.
+    Phi_, P_, r_ : density ratio, operator and outcome regression on the same features
+    path_ : FlowPath
+        The descent, direction by direction.
+    total_step_ : float
+    dispersion_ : float
+        Variance of the disturbance.
+    singular_values_ : array
+        Strength of the instrument, direction by direction: estimated canonical correlations of
+        functions of X and functions of Z, the constant left out.
+    n_directions_ : int
+        How many of them stand above noise.
+    moments_ : Moments
+        All that was kept of the data.
+    maps_ : FeatureMaps
+    n_features_in_, feature_names_in_ : width and names of X
+    n_instruments_in_, instrument_names_in_ : width and names of Z
+
+    References
+    ----------
+    Fonseca, Peixoto and Saporito (2024), Nonparametric Instrumental Variable Regression through
+    Stochastic Approximate Gradients.
+
+    Examples
+    --------
+    >>> from sagdiv import KernelSAGDIV
+    >>> from sagdiv.datasets import make_continuous
+    >>> data = make_continuous("sin", 1000, random_state=0)
+    >>> model = KernelSAGDIV().fit(data.X, data.y, data.Z)
+    >>> X_new = data.sample_X(1000, random_state=1)
+    >>> bool(((model.predict(X_new) - data.h_star(X_new)) ** 2).mean() < 0.1)
+    True
+    """
+
+    __metadata_request__fit: ClassVar = {"sample_weight": True}
+    __metadata_request__partial_fit: ClassVar = {"Z": True, "sample_weight": True}
+
+    def __init__(
+        self,
+        loss: Loss | None = None,
+        *,
+        total_step: float | None = None,
+        exogenous: Sequence[str | int] = (),
+        x_features: Any = None,
+        z_features: Any = None,
+        batch_size: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.loss = loss
+        self.total_step = total_step
+        self.exogenous = exogenous
+        self.x_features = x_features
+        self.z_features = z_features
+        self.batch_size = batch_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @staticmethod
+    def paper(**overrides: Any) -> SAGDIV:
+        """Return the paper's kernel variant: a `SAGDIV` with every setting as published.
+
+        Kernel least-squares density ratio and kernel mean embedding with the median heuristic
+        and cross-validated ridges, the outcome by the same smoother, the sup-norm ball of radius
+        10, the learning rate 1/sqrt(M), the first 100 iterates discarded.
+
+        Parameters
+        ----------
+        **overrides
+            Any parameter of `SAGDIV`, for example ``loss=LogisticLoss()``.
+        """
+        settings: dict[str, Any] = {
+            "density_ratio": KernelDensityRatio(),
+            "operator": MeanEmbeddingOperator(),
+            "convex_set": SupNormBall(10.0),
+            "warm_up": 100,
+        }
+        return SAGDIV(**(settings | overrides))
+
+    def fit(self, X: Data, y: Data, Z: Data = None, sample_weight: Data = None) -> KernelSAGDIV:
+        """Estimate h from all rows at once.
+
+        Parameters
+        ----------
+        X : array of shape (n, dx)
+            Regressors.
+        y : array of shape (n,)
+            Outcome.
+        Z : array of shape (n, dz)
+            Instruments. Without them X is its own instrument.
+        sample_weight : array of shape (n,), default=None
+            An integer weight is a repeated row.
+        """
+        rows = self._rows(X, y, Z, sample_weight)
+        self.maps_ = self._fit_maps(rows)
+        self.moments_ = rows.total(self.maps_.moments)
+        self._descend(rows)
+        return self
+
+    def partial_fit(
+        self, X: Data, y: Data, Z: Data = None, sample_weight: Data = None
+    ) -> KernelSAGDIV:
+        """Add a block of rows; the same function as one fit on all blocks together.
+
+        The first block places the feature maps and should be large enough to be typical.
+        """
+        if not isinstance(self._check_loss(), SquaredLoss) or self.batch_size is not None:
+            raise ValueError(
+                "partial_fit keeps moments only, which determine the answer for the squared loss "
+                "without batch_size; use fit."
+            )
+        first = not hasattr(self, "moments_")
+        rows = self._rows(X, y, Z, sample_weight, reset=first)
+        if first:
+            self.maps_ = self._fit_maps(rows)
+        block = rows.total(self.maps_.moments)
+        self.moments_ = block if first else self.moments_ + block
+        self._descend(rows)
+        return self
+
+    def predict(self, X: Data) -> Array:
+        """Return h at the rows of X, shape (n,)."""
+        X = self._check_predict_input(X)
+        h = np.empty(len(X))
+        for rows in gen_batches(len(X), _PREDICT_ROWS):
+            h[rows] = self._function.predict(X[rows])
+        return h
+
+    def predict_projected(self, Z: Data, X: Data = None) -> Array:
+        """Return P^[h](z), the estimate of E[h(X)|Z = z], at the rows of Z, shape (n,).
+
+        Parameters
+        ----------
+        Z : array of shape (n, dz)
+        X : array of shape (n, dx), default=None
+            Needed for its exogenous columns, if there are any.
+        """
+        check_is_fitted(self)
+        Z = self._check_instruments(Z)
+        if self._exogenous.size:
+            if X is None:
+                raise ValueError("predict_projected needs X for its exogenous columns.")
+            Z = self._all_instruments(self._check_predict_input(X), Z)
+        return self.P_.project(self.coef_, Z)
+
+    def _rows(
+        self, X: Data, y: Data, Z: Data, sample_weight: Data, *, reset: bool = True
+    ) -> RowBlocks:
+        X, y, Z = self._check_fit_input(X, y, Z, reset=reset)
+        weights = check_weights(sample_weight, len(X))
+        seen = weights > 0
+        if not seen.all():
+            X, y, Z, weights = X[seen], y[seen], Z[seen], weights[seen]
+        self._loss = self._check_loss()
+        if self._loss.binary:
+            check_binary(y, self._loss)
+        if reset:
+            self._exogenous = self._exogenous_columns()
+        return RowBlocks(X, y, self._all_instruments(X, Z), weights, self.n_jobs)
+
+    def _check_loss(self) -> Loss:
+        if self.total_step is not None:
+            check_positive(self.total_step, "total_step")
+        if self.batch_size is not None:
+            check_integer(self.batch_size, "batch_size", at_least=1)
+        loss = SquaredLoss() if self.loss is None else self.loss
+        if self.batch_size is not None and not isinstance(loss, SquaredLoss):
+            raise ValueError(
+                "batch_size needs the squared loss; KernelSAGDIV.paper(loss=...) descends any "
+                "loss by stochastic gradients."
+            )
+        return loss
+
+    def _exogenous_columns(self) -> Rows:
+        names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
+        columns = []
+        for column in self.exogenous:
+            if column in names:
+                columns.append(names.index(column))
+            elif isinstance(column, int) and 0 <= column < self.n_features_in_:
+                columns.append(column)
+            else:
+                raise ValueError(
+                    f"exogenous names {column!r}, which is not a column of X; there are {names}."
+                )
+        return np.array(columns, dtype=np.intp)
+
+    def _all_instruments(self, X: Array, Z: Array) -> Array:
+        return np.column_stack([Z, X[:, self._exogenous]]) if self._exogenous.size else Z
+
+    def _fit_maps(self, rows: RowBlocks) -> FeatureMaps:
+        sample = rows.total(partial(_sketch, self._seed()))
+        return FeatureMaps.fit(sample, self.n_features_in_, self.x_features, self.z_features)
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return 0
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _descend(self, rows: RowBlocks) -> None:
+        mean, n = self.moments_.averages, self.moments_.n
+        stage = FirstStage.fit(mean, n, self.maps_.z.groups_)
+        if isinstance(self._loss, SquaredLoss):
+            self._descend_squared(rows, mean, n, stage)
+        else:
+            self._descend_deviance(rows, n, stage)
+        self._function = FeatureFunction(self.maps_.x, self.coef_)
+        self.P_ = FeatureOperator(self.maps_.z, stage.B)
+        self.r_ = FeatureFunction(self.maps_.z, stage.regress(mean.cz))
+        x_ridge = evidence_ridge(mean.swapped, n, self.maps_.x.groups_)
+        self.Phi_ = FeatureRatio(self.maps_, mean, x_ridge, stage.B)
+        self._note_strength(canonical_correlations(mean, x_ridge, stage.ridge), n)
+
+    def _descend_squared(self, rows: RowBlocks, mean: Moments, n: float, stage: FirstStage) -> None:
+        noise = stage.B.T @ mean.Gz @ stage.B / n
+        flow = Flow(stage.hessian, stage.B.T @ mean.cz, noise, self.maps_.x.n_affine_)
+        t = self.total_step
+        if t is None:
+            t = flow.lengthened(_STEP * n**_GROWTH, _residual_variance(mean, flow.start))
+        self.coef_ = flow.coefficients(t, 0.0)
+        for _ in range(2):
+            self.dispersion_ = _residual_variance(mean, self.coef_)
+            self.coef_ = flow.coefficients(t, self.dispersion_)
+        self._finish(flow, t)
+        if self.batch_size is not None:
+            self.coef_ = stochastic_flow(
+                flow, rows, self.maps_, stage.B, self.path_, self.batch_size, self._seed()
+            )
+
+    def _descend_deviance(self, rows: RowBlocks, n: float, stage: FirstStage) -> None:
+        t = self.total_step
+        if t is None:
+            t = _STEP * n**_GROWTH / self._loss.curvature
+        flow, model = descend_deviance(
+            rows.total, self._loss, self.maps_.z, stage, self.maps_.x.n_affine_, t
+        )
+        self.dispersion_ = model.dispersion
+        self.coef_ = flow.coefficients(t, self.dispersion_)
+        self._finish(flow, t)
+
+    def _finish(self, flow: Flow, t: float) -> None:
+        self.total_step_ = t
+        self.path_ = FlowPath.of(flow, t, self.dispersion_)
+
+    def _note_strength(self, correlations: Array, n: float) -> None:
+        self.singular_values_ = correlations
+        self.n_directions_ = int((n * correlations**2 > _NOISE_LEVEL).sum())
+        if self.n_directions_ <= _FEW_DIRECTIONS:
+            warnings.warn(
+                f"the instrument moves X in {self.n_directions_} direction"
+                f"{'' if self.n_directions_ == 1 else 's'} only: beyond them h is not identified, "
+                "and the answer there is linear two-stage least squares.",
+                WeakInstrumentWarning,
+                stacklevel=4,
+            )
 
 
-class KernelSAGDIV(SAGDIV):
-    paper = staticmethod(paper_kernel)
+def _sketch(seed: int, X: Array, y: Array, Z: Array, weights: Array) -> Sketch:
+    return Sketch.of(np.column_stack([X, Z]), weights, _PILOT_ROWS, seed)
+
+
+def _residual_variance(mean: Moments, a: Array) -> float:
+    # Average of (y - phi'a)^2; the floor keeps an exact fit from dividing by zero.
+    return max(float(mean.yy - 2 * mean.cx @ a + a @ mean.Gx @ a), 1e-12 * mean.yy, 1e-300)

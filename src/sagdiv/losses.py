@@ -41,6 +41,10 @@ class SquaredLoss:
         """Return the derivative in ``v``."""
         return np.subtract(v, u)
 
+    def d22(self, u: ArrayLike, v: ArrayLike) -> Array:
+        """Return the second derivative in ``v``: one."""
+        return np.ones(np.broadcast(u, v).shape)
+
     def mean(self, v: ArrayLike) -> Array:
         """Return E[Y|Z] implied by P[h](Z) = ``v``: the identity."""
         return np.asarray(v, dtype=float)
@@ -83,6 +87,11 @@ class LogisticLoss:
     def d2(self, u: ArrayLike, v: ArrayLike) -> Array:
         """Return the derivative in ``v``."""
         return (expit(np.divide(v, self.scale)) - u) / self.scale
+
+    def d22(self, u: ArrayLike, v: ArrayLike) -> Array:
+        """Return the second derivative in ``v``."""
+        index = np.divide(v, self.scale) + np.zeros(np.shape(u))
+        return expit(index) * expit(-index) / self.scale**2
 
     def mean(self, v: ArrayLike) -> Array:
         """Return P(Y = 1|Z) implied by P[h](Z) = ``v``."""
@@ -128,6 +137,13 @@ class ProbitLoss:
         """Return the derivative in ``v``."""
         u, index = np.asarray(u, dtype=float), np.divide(v, self.scale)
         return ((1.0 - u) * _mills(index) - u * _mills(-index)) / self.scale
+
+    def d22(self, u: ArrayLike, v: ArrayLike) -> Array:
+        """Return the second derivative in ``v``."""
+        u, index = np.asarray(u, dtype=float), np.divide(v, self.scale)
+        below, above = _mills(index), _mills(-index)
+        curvature = (1.0 - u) * below * (below - index) + u * above * (above + index)
+        return curvature / self.scale**2
 
     def mean(self, v: ArrayLike) -> Array:
         """Return P(Y = 1|Z) implied by P[h](Z) = ``v``."""

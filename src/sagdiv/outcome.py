@@ -43,7 +43,11 @@ class SmoothedOutcome(BaseEstimator):
 
     def predict(self, Z: Array) -> Array:
         """Return r^(z), shape (len(Z),)."""
-        return (self.operator.weights(Z) @ self._y).clip(*self.domain)
+        return self.smooth(self.operator.weights(Z))
+
+    def smooth(self, weights: Array) -> Array:
+        """Return r^ where the operator has the given weights."""
+        return (weights @ self._y).clip(*self.domain)
 
 
 class ClassProbability(BaseEstimator):
@@ -64,8 +68,8 @@ class ClassProbability(BaseEstimator):
 
     def predict(self, Z: Array) -> Array:
         """Return P^(Y = 1|z), shape (len(Z),)."""
-        column = np.flatnonzero(self.classifier_.classes_ == 1)
-        return np.asarray(self.classifier_.predict_proba(Z))[:, column[0]]
+        # A sum over the classes that are 1: one column, or none where only zeros were seen.
+        return np.asarray(self.classifier_.predict_proba(Z)) @ (self.classifier_.classes_ == 1)
 
 
 class ExactOutcome(BaseEstimator):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 from sklearn.utils import gen_batches
 
 from sagdiv._types import Array, Rows
@@ -103,11 +104,14 @@ class PathFunction:
             steps = density_ratio.loadings(path.instruments) * (path.slopes * path.step_sizes)
             iterates = -np.cumsum(steps, axis=1)  # coefficients of h_m - h_0
             self.mean = iterates[:, path.warm_up :].mean(axis=1)
-            # The path around its mean as a sum of few directions, each as long as the path
-            # ever goes along it.
-            U, s, Vt = np.linalg.svd(iterates - self.mean[:, None], full_matrices=False)
-            kept = s > 1e-10 * s[0]
-            self.directions = (U * s * np.abs(Vt).max(axis=1))[:, kept]
+            # The path around its mean in principal directions, each with the farthest it ever
+            # goes along it; all but a few are too short to matter and share one bound.
+            around = iterates - self.mean[:, None]
+            _, U = eigh(around @ around.T)
+            farthest = np.abs(U.T @ around).max(axis=1)
+            long = farthest > 1e-4 * farthest.max()
+            self.directions = U[:, long] * farthest[long]
+            self.rest = float(np.linalg.norm(farthest[~long]))
 
     def __call__(self, X: Array, start: Array) -> Array:
         """Return h^ at the rows of X, where h_0 has the values ``start``."""
@@ -125,6 +129,7 @@ class PathFunction:
         # |h_m(x) - h(x)| <= reach(x) for every m. Where h +- reach lies in the set, no iterate
         # was ever projected, and the average is h exactly; elsewhere every step is replayed.
         reach = np.abs(factors @ self.directions).sum(axis=1)
+        reach += self.rest * np.sqrt(np.einsum("ij,ij->i", factors, factors))
         free = _inside(h - reach, self.convex_set) & _inside(h + reach, self.convex_set)
         if not free.all():
             h[~free] = self._replay(X[~free], start[~free])

@@ -105,6 +105,10 @@ class Loss(Protocol):
         """Return the derivative of the loss in v, elementwise."""
         ...
 
+    def d22(self, u: ArrayLike, v: ArrayLike) -> Array:
+        """Return the second derivative of the loss in v, elementwise."""
+        ...
+
     def mean(self, v: ArrayLike) -> Array:
         """Return the E[Y|Z] that P[h](Z) = v implies."""
         ...

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh
 
 from sagdiv._types import Array, Rows
 
-__all__ = ["RidgePath", "Search", "cross_fitted_ridge", "refine_search", "tuned"]
+__all__ = [
+    "RidgePath",
+    "Search",
+    "cross_fitted_ridge",
+    "leave_one_out_error",
+    "refine_search",
+    "tuned",
+]
 
-_JITTER = 1e-10
+_RANK_TOLERANCE = 1e-9
 
 
 class RidgePath:
@@ -26,28 +34,22 @@ class RidgePath:
     ----------
     A : array of shape (b, b)
         Symmetric positive semi-definite.
-    R : array of shape (b, b), default=None
-        Symmetric positive semi-definite penalty; None is the identity.
+    basis : array of shape (b, k), default=None
+        Coordinates in which the penalty R is the identity, from `penalty_basis`; None is R = I.
     """
 
-    def __init__(self, A: Array, R: Array | None = None) -> None:
-        if R is None:
+    def __init__(self, A: Array, basis: Array | None = None) -> None:
+        if basis is None:
             values, self.vectors = eigh(A)
         else:
-            # Gram matrices are singular to working precision; the jitter is far below any
-            # penalty that the searches visit.
-            R = R + _JITTER * np.trace(R) / len(R) * np.eye(len(R))
-            values, self.vectors = eigh(A, R)
+            values, rotation = eigh(basis.T @ A @ basis)
+            self.vectors = basis @ rotation
         self.values = values.clip(min=0.0)
 
     def solve(self, b: Array, lam: float) -> Array:
         """Return (A + lam R)^-1 b for one right-hand side or a matrix of them."""
         rotated = self.vectors.T @ b
         return self.vectors @ (rotated.T / (self.values + lam)).T
-
-    def residual_factor(self, lam: float) -> Array:
-        """Return lam / (values + lam), what A (A + lam I)^-1 leaves of each direction."""
-        return lam / (self.values + lam)
 
     def leave_one_out(self, targets: Array, lam: float) -> Array:
         """Return the exact leave-one-out residuals of the smoother A (A + lam I)^-1.
@@ -62,10 +64,24 @@ class RidgePath:
         lam : float
             Ridge parameter, on the scale of A.
         """
-        left = self.vectors * self.residual_factor(lam)
-        residuals = left @ (self.vectors.T @ targets)
-        one_minus_hat = np.einsum("ij,ij->i", left, self.vectors)
-        return (residuals.T / one_minus_hat).T
+        kept = lam / (self.values + lam)  # what the smoother leaves of each direction
+        residuals = self.vectors @ ((self.vectors.T @ targets).T * kept).T
+        return (residuals.T / (self._squared_vectors @ kept)).T
+
+    @cached_property
+    def _squared_vectors(self) -> Array:
+        return np.square(self.vectors)
+
+
+def penalty_basis(R: Array) -> Array:
+    """Return T with T'RT = I, for a ridge penalty theta'R theta on theta = T beta.
+
+    Gram matrices are singular to working precision: the directions that R cannot see are left
+    out, not inverted.
+    """
+    weights, vectors = eigh(R)
+    seen = weights > _RANK_TOLERANCE * weights[-1]
+    return vectors[:, seen] / np.sqrt(weights[seen])
 
 
 @dataclass(frozen=True)
@@ -142,6 +158,28 @@ def tuned(
     grid = [float(decade) for decade in range(decades[0], decades[1] + 1)]
     search = refine_search(make_score(), grid, offset=0.2, n_rounds=n_rounds)
     return 10.0**search.best, search
+
+
+def leave_one_out_error(Psi: Array, target: Array) -> Callable[[float], float]:
+    """Return the exact leave-one-out mean squared error of a ridge regression, by log10(lam).
+
+    Parameters
+    ----------
+    Psi : array of shape (n, b)
+        Features; the coefficients are (Psi'Psi / n + lam I)^-1 Psi'target / n.
+    target : array of shape (n,)
+    """
+    n = len(Psi)
+    path = RidgePath(Psi.T @ Psi / n)
+    rotated = Psi @ path.vectors
+    right, squares = rotated.T @ target / n, rotated**2 / n
+
+    def error(log_ridge: float) -> float:
+        shrunk = 1 / (path.values + 10.0**log_ridge)
+        residuals = target - rotated @ (shrunk * right)
+        return float(np.mean((residuals / (1 - squares @ shrunk)) ** 2))
+
+    return error
 
 
 def cross_fitted_ridge(

@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from sagdiv._types import Array
-from sagdiv.features import GaussianFeatures
-from sagdiv.kernels import column_scales
+from sagdiv.features import KernelFeatures
 from sagdiv.protocols import Loss
 from sagdiv.ridge import cross_fitted_ridge
-from sagdiv.sketch import RowHash, Sketch
+from sagdiv.sketch import Sketch, row_keys
 
 __all__ = ["projected_risk"]
 
 
-_N_CENTERS = 100
+_PILOT_ROWS = 1000
 _N_FOLDS = 5
 
 
@@ -34,10 +33,10 @@ def projected_risk(loss: Loss, y: Array, h: Array, Z: Array, weights: Array) -> 
     weights : array of shape (n,)
         Non-negative, integer weights being repeated rows.
     """
-    rows = np.column_stack([Z, h, y])
-    keys = RowHash(np.average(rows, axis=0, weights=weights), column_scales(rows, weights))(rows)
-    sketch = Sketch.of(Z, weights, keys, _N_CENTERS * 10)
-    Psi = GaussianFeatures(_N_CENTERS).fit(sketch.rows).transform(Z)
+    sample = Sketch.of(Z, weights, _PILOT_ROWS)
+    Psi = KernelFeatures().fit(sample.rows, sample.weights).transform(Z)
+    # Folds by content: copies of a row are held out together, and every h meets the same folds.
+    keys = row_keys(np.column_stack([Z, y]))
     folds = (keys % np.uint64(_N_FOLDS)).astype(np.intp)
     projected = cross_fitted_ridge(Psi, h, folds, weights)
     return float(np.average(loss.value(y, projected), weights=weights))

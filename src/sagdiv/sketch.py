@@ -14,37 +14,28 @@ from numpy.typing import NDArray
 
 from sagdiv._types import Array
 
-__all__ = ["RowHash", "Sketch"]
+__all__ = ["Sketch", "row_keys"]
 
 Keys = NDArray[np.uint64]
 
-# Values are compared to about 1e-7 standard deviations, so that rounding in the last bits (another
-# order of summation, another unit of measurement) does not change the decision.
-_RESOLUTION = 2.0**23
+_DROPPED_BITS = 20  # of 52: rounding in the last digits does not change a decision
 
 
-@dataclass(frozen=True)
-class RowHash:
-    """A pseudo-random 64-bit key for each row, a function of its values alone.
+def row_keys(A: Array, seed: int = 0) -> Keys:
+    """Return a pseudo-random 64-bit key for each row, a function of its values alone.
 
     Parameters
     ----------
-    center, scale : arrays of shape (d,)
-        Location and spread of the columns, which make the key independent of units.
-    seed : int
+    A : array of shape (n, d)
+    seed : int, default=0
+        Another seed is another draw.
     """
-
-    center: Array
-    scale: Array
-    seed: int = 0
-
-    def __call__(self, A: Array) -> Keys:
-        """Return the keys of the rows of A, shape (n,)."""
-        rounded = np.rint((A - self.center) * (_RESOLUTION / self.scale)).astype(np.int64)
-        keys = np.full(len(A), self.seed, dtype=np.uint64)
-        for column in rounded.T.view(np.uint64):
-            keys = _mix(keys ^ column)
-        return keys
+    bits = (np.ascontiguousarray(A, dtype=np.float64) + 0.0).view(np.uint64)  # -0.0 is 0.0
+    rounded = (bits + np.uint64(1 << (_DROPPED_BITS - 1))) >> np.uint64(_DROPPED_BITS)
+    keys = np.full(len(A), seed, dtype=np.uint64)
+    for column in rounded.T:
+        keys = _mix(keys ^ column)
+    return keys
 
 
 def _mix(keys: Keys) -> Keys:
@@ -65,7 +56,7 @@ class Sketch:
     Attributes
     ----------
     rows : array of shape (k, d)
-        At most ``capacity`` distinct rows, in the order of their keys.
+        At most ``capacity`` distinct rows, in the (random) order of their keys.
     weights : array of shape (k,)
         Total weight of each.
     keys : array of shape (k,)
@@ -78,10 +69,14 @@ class Sketch:
     capacity: int
 
     @classmethod
-    def of(cls, rows: Array, weights: Array, keys: Keys, capacity: int) -> Sketch:
-        """Sketch the given rows; those of weight zero do not count."""
+    def of(cls, rows: Array, weights: Array, capacity: int, seed: int = 0) -> Sketch:
+        """Sketch rows of shape (n, d) with weights of shape (n,); weight zero does not count."""
         present = weights > 0
-        rows, weights, keys = rows[present], weights[present], keys[present]
+        rows = rows[present]
+        return cls._smallest(rows, weights[present], row_keys(rows, seed), capacity)
+
+    @classmethod
+    def _smallest(cls, rows: Array, weights: Array, keys: Keys, capacity: int) -> Sketch:
         keys, first, owner = np.unique(keys, return_index=True, return_inverse=True)
         totals = np.bincount(owner, weights=weights, minlength=len(keys)).astype(float)
         kept = slice(0, capacity)
@@ -89,7 +84,7 @@ class Sketch:
 
     def __add__(self, other: Sketch) -> Sketch:
         """Return the sketch of the union."""
-        return Sketch.of(
+        return self._smallest(
             np.concatenate([self.rows, other.rows]),
             np.concatenate([self.weights, other.weights]),
             np.concatenate([self.keys, other.keys]),

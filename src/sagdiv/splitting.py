@@ -20,6 +20,12 @@ def nuisance_split(
     if nuisance_fraction == 1:
         return rows, rows
     n_nuisance = int(np.ceil(nuisance_fraction * n_rows))
+    if n_nuisance < 2 or n_nuisance == n_rows:
+        raise ValueError(
+            f"nuisance_fraction={nuisance_fraction!r} leaves {n_nuisance} of {n_rows} rows for the "
+            f"nuisances and {n_rows - n_nuisance} for the descent, which need 2 and 1; change it "
+            "or give Z_extra."
+        )
     return rows[:n_nuisance], rows[n_nuisance:]
 
 

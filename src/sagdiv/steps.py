@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sagdiv._types import Array
+from sagdiv.validation import check_positive
 
 __all__ = ["inverse_sqrt", "step_sizes"]
 
@@ -29,10 +30,10 @@ def step_sizes(step: float | Callable[[int], float] | None, n_steps: int) -> Arr
     """
     if step is None:
         return np.full(n_steps, n_steps**-0.5)
-    if callable(step):
-        alphas = np.array([step(m) for m in range(1, n_steps + 1)], dtype=float)
-    else:
-        alphas = np.full(n_steps, step, dtype=float)
+    if not callable(step):
+        check_positive(step, "step")
+        return np.full(n_steps, step, dtype=float)
+    alphas = np.array([step(m) for m in range(1, n_steps + 1)], dtype=float)
     if not (np.isfinite(alphas).all() and (alphas > 0).all()):
         worst = int(np.flatnonzero(~(alphas > 0) | ~np.isfinite(alphas))[0])
         raise ValueError(

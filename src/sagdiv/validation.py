@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from sagdiv.kernels import column_scales
 
 __all__ = [
     "check_binary",
+    "check_component",
     "check_instruments",
+    "check_integer",
     "check_outcome",
+    "check_positive",
     "check_same_length",
     "check_varies",
     "check_weights",
@@ -32,9 +36,37 @@ def column_names(A: Any) -> NDArray[np.object_] | None:
 
 def check_instruments(Z: Any, name: str = "Z") -> Array:
     """Return Z as a finite float matrix; a single instrument may come as a vector."""
-    if getattr(Z, "ndim", None) == 1:
+    if np.ndim(Z) == 1:
         Z = np.asarray(Z)[:, None]
     return check_array(Z, dtype=np.float64, input_name=name, ensure_min_samples=0)
+
+
+def check_component(
+    component: Any, name: str, members: tuple[str, ...], words: tuple[str, ...] = ()
+) -> None:
+    """Check that a component offers the members of its contract, or is one of some words."""
+    if component is None or (isinstance(component, str) and component in words):
+        return
+    if isinstance(component, type):
+        raise TypeError(f"{name} is the class {component.__name__}; pass an instance of it.")
+    if not all(hasattr(component, member) for member in members):
+        raise TypeError(
+            f"{name} must be an object that offers {', '.join(members)}"
+            + "".join(f", or the word {word!r}" for word in words)
+            + f"; got {component!r}."
+        )
+
+
+def check_integer(value: Any, name: str, *, at_least: int) -> None:
+    """Check that a parameter is an integer and not too small."""
+    if not isinstance(value, Integral) or value < at_least:
+        raise ValueError(f"{name} must be an integer of at least {at_least}, got {value!r}.")
+
+
+def check_positive(value: Any, name: str) -> None:
+    """Check that a parameter is a positive, finite number."""
+    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+        raise ValueError(f"{name} must be a positive number, got {value!r}.")
 
 
 def check_outcome(y: Any, estimator_name: str) -> Array:

@@ -10,6 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import check_random_state, gen_batches
 
 from sagdiv._types import Array, Seed
+from sagdiv.validation import check_integer, check_positive
 
 __all__ = ["ClassifierDensityRatio"]
 
@@ -55,6 +56,8 @@ class ClassifierDensityRatio(BaseEstimator):
 
     def fit(self, X: Array, Z: Array) -> ClassifierDensityRatio:
         """Train the classifier on joint rows against shuffled ones."""
+        check_integer(self.n_shuffles, "n_shuffles", at_least=1)
+        check_positive(self.max_ratio, "max_ratio")
         rng = check_random_state(self.random_state)
         if self.classifier is None:
             classifier = HistGradientBoostingClassifier(

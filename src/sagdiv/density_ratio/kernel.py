@@ -11,8 +11,9 @@ from sklearn.utils import check_random_state
 
 from sagdiv._types import Array, Rows, Seed
 from sagdiv.kernels import gaussian_kernel, median_bandwidth
-from sagdiv.ridge import RidgePath, tuned
+from sagdiv.ridge import RidgePath, penalty_basis, tuned
 from sagdiv.splitting import random_folds
+from sagdiv.validation import check_integer, check_positive
 
 __all__ = ["KernelDensityRatio"]
 
@@ -77,20 +78,25 @@ class KernelDensityRatio(BaseEstimator):
         """Fit Phi on joint rows of X, shape (n, dx), and Z, shape (n, dz)."""
         if self.penalty not in ("rkhs", "ridge"):
             raise ValueError(f"penalty must be 'rkhs' or 'ridge', got {self.penalty!r}.")
+        check_integer(self.n_centers, "n_centers", at_least=1)
+        check_integer(self.n_folds, "n_folds", at_least=2)
+        check_positive(self.bandwidth, "bandwidth")
+        if self.ridge is not None:
+            check_positive(self.ridge, "ridge")
         rng = check_random_state(self.random_state)
         centers = rng.permutation(len(X))[: self.n_centers]
         self.x_centers_, self.z_centers_ = X[centers], Z[centers]
         self.x_bandwidth_ = self.bandwidth * median_bandwidth(X)
         self.z_bandwidth_ = self.bandwidth * median_bandwidth(Z)
         Kx, Kz = self._kernels(X, Z)
-        R = Kx[centers] * Kz[centers] if self.penalty == "rkhs" else None
+        basis = penalty_basis(Kx[centers] * Kz[centers]) if self.penalty == "rkhs" else None
 
         folds = random_folds(len(X), self.n_folds, rng)
         self.ridge_, self.ridge_search_ = tuned(
-            self.ridge, lambda: _cross_validation_score(Kx, Kz, R, folds), (-9, 1)
+            self.ridge, lambda: _cross_validation_score(Kx, Kz, basis, folds), (-9, 1)
         )
         H, h = _moments(Kx, Kz)
-        self.theta_ = RidgePath(H, R).solve(h, self.ridge_)
+        self.theta_ = RidgePath(H, basis).solve(h, self.ridge_)
         return self
 
     def ratio(self, X: Array, Z: Array) -> Array:
@@ -118,7 +124,7 @@ def _moments(Kx: Array, Kz: Array) -> tuple[Array, Array]:
 
 
 def _cross_validation_score(
-    Kx: Array, Kz: Array, R: Array | None, folds: Rows
+    Kx: Array, Kz: Array, basis: Array | None, folds: Rows
 ) -> Callable[[float], float]:
     """Return the score 1/2 theta' H_test theta - h_test' theta, averaged over the folds."""
     n, n_folds = len(Kx), int(folds.max()) + 1
@@ -131,7 +137,7 @@ def _cross_validation_score(
         kx, kz = Kx[folds == fold], Kz[folds == fold]
         m, gx, gz, h = len(kx), kx.T @ kx, kz.T @ kz, np.einsum("il,il->l", kx, kz)
         # The moments of the other folds by subtraction: exact, and no second pass.
-        train = RidgePath((GX - gx) * (GZ - gz) / (n - m) ** 2, R)
+        train = RidgePath((GX - gx) * (GZ - gz) / (n - m) ** 2, basis)
         held_out.append((train, (joint - h) / (n - m), gx * gz / m**2, h / m))
 
     def score(log_ridge: float) -> float:

