@@ -2,7 +2,7 @@
 # only a change to pyproject.toml or constraints.txt makes it stale.
 
 # Extras that the tests, checks and benchmarks need.
-EXTRAS ?= plot,dask,io
+EXTRAS ?= plot,dask,io,deep,formula,cli,data
 
 PYTEST_ARGS ?= -n 2
 BENCH_ARGS ?=

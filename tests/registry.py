@@ -20,7 +20,7 @@ from sagdiv.density_ratio import (
     KernelDensityRatio,
     TensorDensityRatio,
 )
-from sagdiv.losses import LogisticLoss, ProbitLoss, SquaredLoss
+from sagdiv.losses import LogisticLoss, ProbitLoss, PseudoHuberLoss, SquaredLoss
 from sagdiv.operators import (
     ExactOperator,
     ForestOperator,
@@ -117,6 +117,8 @@ OUTCOMES = table(
 
 LOSSES = table(
     squared=Case(SquaredLoss()),
+    pseudo_huber=Case(PseudoHuberLoss(1.0)),
+    pseudo_huber_narrow=Case(PseudoHuberLoss(0.01)),
     logistic=Case(LogisticLoss()),
     logistic_narrow=Case(LogisticLoss(scale=0.1**0.5)),
     probit=Case(ProbitLoss()),

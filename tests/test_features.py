@@ -73,6 +73,30 @@ def test_repeated_and_constant_values(rng):
     assert np.isfinite(values).all()
 
 
+def test_columns_of_some_coordinates(rows):
+    features = KernelFeatures().fit(rows)
+    others = rows.copy()
+    others[:, 0] += 1.0
+    moved = (features.transform(others) != features.transform(rows)).any(axis=0)
+    alone = features.columns_of(np.array([0]))
+    assert moved[alone].all()
+    rest = features.columns_of(np.arange(1, rows.shape[1]))
+    assert not moved[rest].any()
+    everything = features.columns_of(np.arange(rows.shape[1]))
+    np.testing.assert_array_equal(
+        np.sort(everything), np.arange(1, features.transform(rows).shape[1])
+    )
+
+
+def test_arrays_restore_the_map(rows):
+    features = KernelFeatures("matern", length_scale=2.0, n_joint=5).fit(rows)
+    arrays = {name: np.asarray(value) for name, value in features.to_arrays().items()}
+    restored = KernelFeatures.from_arrays(arrays)
+    np.testing.assert_array_equal(restored.transform(rows), features.transform(rows))
+    assert restored.get_params() == features.get_params()
+    assert restored.n_features_in_ == rows.shape[1]
+
+
 def test_pickles_and_repeats(rows):
     features = KernelFeatures().fit(rows)
     copy = pickle.loads(pickle.dumps(features))

@@ -86,5 +86,5 @@ def test_an_estimated_outcome_is_what_is_fitted(seed):
 def test_an_estimated_operator_is_inverted_as_if_it_were_true(seed):
     model = fit(seed, operator=None)
     believed = np.mean((model.predict_projected(Z_NEW) - R) ** 2) / 2
-    assert believed < 0.25 * risk(model)
+    assert believed < 0.5 * risk(model)
     assert risk(model) > risk(fit(seed))

@@ -17,6 +17,7 @@ from sagdiv.protocols import Loss
 from sagdiv.risk import projected_risk
 from sagdiv.validation import (
     check_instruments,
+    check_labels,
     check_outcome,
     check_same_length,
     check_varies,
@@ -36,7 +37,14 @@ class IVRegressor(RegressorMixin, BaseEstimator):
 
     _min_rows = 9
     _instrumented: bool
-    _loss: Loss = SquaredLoss()  # the loss that score measures
+    classes_: Any  # the two labels of a binary outcome
+    _loss: Loss = SquaredLoss()  # what loss=None stands for; once fitted, the loss in use
+
+    @property
+    def loss_(self) -> Loss:
+        """The loss in use, with whatever it learnt from the data."""
+        check_is_fitted(self)
+        return self._loss
 
     def score(
         self,
@@ -66,7 +74,7 @@ class IVRegressor(RegressorMixin, BaseEstimator):
                 "the fit of the confounded regression could be measured."
             )
         h = self.predict(X)
-        y = check_outcome(y, type(self).__name__)
+        y = self._check_outcome(y, reset=False)
         weights = check_weights(sample_weight, len(h))
         loss = self._loss
         if not self._instrumented:
@@ -84,9 +92,11 @@ class IVRegressor(RegressorMixin, BaseEstimator):
 
         With ``reset=False`` they are compared with those noted before.
         """
-        y = check_outcome(y, type(self).__name__)
+        if y is None:
+            check_outcome(y, type(self).__name__)
         min_rows = self._min_rows if reset else 1
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=min_rows, reset=reset)
+        y = self._check_outcome(y, reset)
         if Z is None:
             self._note_missing_instruments(reset)
             Z = X
@@ -99,6 +109,18 @@ class IVRegressor(RegressorMixin, BaseEstimator):
         if reset:
             check_varies(X, "X", "its effect cannot be learnt from data in which it never changes")
         return X, y, Z
+
+    def _check_outcome(self, y: Data, reset: bool) -> Array:
+        """Validate y; with a binary loss its two labels become 0 and 1, noted in ``classes_``."""
+        loss = getattr(self, "loss", None)
+        loss = type(self)._loss if loss is None else loss
+        if not getattr(loss, "binary", False):
+            if reset and hasattr(self, "classes_"):
+                del self.classes_
+            return check_outcome(y, type(self).__name__)
+        y, classes = check_labels(y, loss, None if reset else self.classes_)
+        self.classes_ = classes
+        return y
 
     def _note_missing_instruments(self, reset: bool) -> None:
         if not reset and self._instrumented:

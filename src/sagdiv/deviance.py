@@ -19,7 +19,7 @@ from sagdiv.first_stage import FirstStage
 from sagdiv.flow import Flow
 from sagdiv.protocols import Loss
 
-__all__ = ["LocalModel", "descend_deviance"]
+__all__ = ["LocalModel", "Rest", "descend_deviance"]
 
 _MAX_ROUNDS = 25
 _STANDSTILL = 1e-2  # of the width of the loss, root mean square over z
@@ -29,16 +29,16 @@ _LEAST_CURVATURE = 1e-6  # of the largest, where the loss is flat
 
 @dataclass(frozen=True)
 class LocalModel:
-    """Sums over rows that describe the projected risk near one h; they add up over blocks.
+    """Sums over rows that describe mean loss(y, f'c) near one c; they add up over blocks.
 
     Attributes
     ----------
     n : float
         Total weight.
-    G : array of shape (bz, bz)
-        Sum of loss'' psi psi'.
-    c : array of shape (bz,)
-        Sum of loss' psi.
+    G : array of shape (b, b)
+        Sum of loss'' f f'.
+    c : array of shape (b,)
+        Sum of loss' f.
     squared_slopes, curvature : float
         Sums of loss'^2 and of loss''.
     """
@@ -50,7 +50,21 @@ class LocalModel:
     curvature: float
 
     @classmethod
-    def of(
+    def of(cls, loss: Loss, f: Array, coefficients: Array, y: Array, weights: Array) -> LocalModel:
+        """Sum over a block of rows with features f, shape (n, b), around the coefficients."""
+        v = f @ coefficients
+        slopes = loss.d2(y, v)
+        curvatures = np.maximum(loss.d22(y, v), _LEAST_CURVATURE * loss.curvature)
+        return cls(
+            float(weights.sum()),
+            (f * (weights * curvatures)[:, None]).T @ f,
+            f.T @ (weights * slopes),
+            float(weights @ slopes**2),
+            float(weights @ curvatures),
+        )
+
+    @classmethod
+    def projected(
         cls,
         loss: Loss,
         z_features: Any,
@@ -61,17 +75,7 @@ class LocalModel:
         weights: Array,
     ) -> LocalModel:
         """Sum over a block of rows, P^[h](z) being psi(z)' coefficients."""
-        psi = z_features.transform(Z)
-        v = psi @ coefficients
-        slopes = loss.d2(y, v)
-        curvatures = np.maximum(loss.d22(y, v), _LEAST_CURVATURE * loss.curvature)
-        return cls(
-            float(weights.sum()),
-            (psi * (weights * curvatures)[:, None]).T @ psi,
-            psi.T @ (weights * slopes),
-            float(weights @ slopes**2),
-            float(weights @ curvatures),
-        )
+        return cls.of(loss, z_features.transform(Z), coefficients, y, weights)
 
     def __add__(self, other: LocalModel) -> LocalModel:
         """Return the sums over both sets of rows."""
@@ -88,12 +92,24 @@ class LocalModel:
         """Mean squared slope over mean curvature: the noise variance that the shrinkage needs."""
         return self.squared_slopes / self.curvature
 
+    def hessian(self, stage: FirstStage) -> Array:
+        """Return the Hessian of the projected risk in the coefficients of h, shape (bx, bx)."""
+        return stage.B.T @ (self.G / self.n) @ stage.B
+
     def flow(self, a: Array, stage: FirstStage, n_free: int) -> Flow:
         """Return the gradient flow of the model around h = phi'a."""
-        B = stage.B
-        H = B.T @ (self.G / self.n) @ B
-        S = H + self.curvature / self.n * B.T @ (stage.ridge[:, None] * B)
+        B, H = stage.B, self.hessian(stage)
+        S = H + self.curvature / self.n * (B.T @ (stage.ridge[:, None] * B) + stage.lift)
         return Flow(S, H @ a - B.T @ (self.c / self.n), H / self.n, n_free)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Where a descent came to rest: the coefficients of h, and the risk around it."""
+
+    a: Array
+    model: LocalModel
+    flow: Flow
 
 
 def descend_deviance(
@@ -103,8 +119,8 @@ def descend_deviance(
     stage: FirstStage,
     n_free: int,
     t: float,
-) -> tuple[Flow, LocalModel]:
-    """Return the flow of the local model at which the descent came to rest, and that model.
+) -> tuple[Rest, Rest]:
+    """Return the affine start h_0, and where the flow from it comes to rest after total step t.
 
     Parameters
     ----------
@@ -119,19 +135,19 @@ def descend_deviance(
         Total step.
     """
     P_gram = stage.B.T @ stage.Gz @ stage.B
-    a = np.zeros(stage.B.shape[1])
 
-    def model_at(a: Array) -> tuple[LocalModel, Flow]:
-        model = total(partial(LocalModel.of, loss, z_features, stage.B @ a))
-        return model, model.flow(a, stage, n_free)
+    def around(a: Array) -> Rest:
+        model = total(partial(LocalModel.projected, loss, z_features, stage.B @ a))
+        return Rest(a, model, model.flow(a, stage, n_free))
 
-    model, flow = model_at(a)
-    for affine in (True, False):  # first the start, then the descent from it
+    def settle(here: Rest, target: Callable[[Flow], Array]) -> Rest:
         for _ in range(_MAX_ROUNDS):
-            move = (flow.start if affine else flow.coefficients(t, 0.0)) - a
-            length = np.sqrt(max(move @ P_gram @ move, 0.0) * loss.curvature)
-            a = a + move * min(1.0, _REACH / max(length, 1e-12))
-            model, flow = model_at(a)
+            move = target(here.flow) - here.a
+            length = float(np.sqrt(max(0.0, float(move @ P_gram @ move)))) / loss.width
+            here = around(here.a + move * min(1.0, _REACH / max(length, 1e-12)))
             if length < _STANDSTILL:
                 break
-    return flow, model
+        return here
+
+    start = settle(around(np.zeros(stage.B.shape[1])), lambda flow: flow.start)
+    return start, settle(start, lambda flow: flow.coefficients(t, 0.0))

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sagdiv._types import Array, Data, Seed
 from sagdiv.base import IVRegressor
+from sagdiv.binary import ProjectedProbability
 from sagdiv.density_ratio import KernelDensityRatio
 from sagdiv.exceptions import BoundReachedWarning
 from sagdiv.kernels import column_scales
@@ -20,11 +21,20 @@ from sagdiv.losses import SquaredLoss
 from sagdiv.operators import MeanEmbeddingOperator, RatioOperator
 from sagdiv.outcome import SmoothedOutcome, as_regressor
 from sagdiv.path import DescentPath, PathFunction, Run, walk
-from sagdiv.protocols import ConvexSet, DensityRatio, FiniteRankRatio, Loss, Operator, Outcome
+from sagdiv.protocols import (
+    LOSS_MEMBERS,
+    AdaptiveLoss,
+    ConvexSet,
+    DensityRatio,
+    FiniteRankRatio,
+    Loss,
+    Operator,
+    Outcome,
+)
 from sagdiv.sets import SupNormBall, WholeSpace
 from sagdiv.splitting import nuisance_split
 from sagdiv.steps import step_sizes
-from sagdiv.validation import check_binary, check_component, check_integer, check_positive
+from sagdiv.validation import check_both, check_component, check_integer, check_positive
 
 __all__ = ["SAGDIV"]
 
@@ -33,12 +43,12 @@ _CONTRACTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "density_ratio": (("fit", "ratio"), ()),
     "operator": (("fit", "weights"), ("ratio",)),
     "outcome": (("fit", "predict"), ("observed",)),
-    "loss": (("value", "d2", "mean", "domain", "curvature"), ()),
+    "loss": (LOSS_MEMBERS, ()),
     "convex_set": (("project", "contains"), ()),
 }
 
 
-class SAGDIV(IVRegressor):
+class SAGDIV(ProjectedProbability, IVRegressor):
     r"""Stochastic approximate gradient descent for instrumental variable regression.
 
     Finds h with E[Y - h(X) | Z] = 0 by descending the projected risk in function space,
@@ -157,8 +167,8 @@ class SAGDIV(IVRegressor):
             Instrument values observed without X and y: all rows then fit the nuisances, and the
             descent runs on these. None splits the rows, see ``nuisance_fraction``.
         """
+        loss = self._check_parameters()
         X, y, Z = self._check_fit_input(X, y, Z)
-        loss = self._check_parameters(y)
         rng = check_random_state(self.random_state)
         if Z_extra is None:
             nuisance, descent = nuisance_split(len(X), self.nuisance_fraction, rng)
@@ -169,9 +179,12 @@ class SAGDIV(IVRegressor):
 
         self.y_scale_ = float(column_scales(y[:, None])[0]) if loss.scales_with_outcome else 1.0
         self._loss: Loss = loss
+        if loss.binary:
+            check_both(y[nuisance], loss, "every row that fits the nuisances")
         self._fit_nuisances(X[nuisance], y[nuisance], Z[nuisance], loss, rng)
-        r = y[descent] if self.r_ is None else _check_domain(self.r_.predict(z), loss)
-        self._walk(z, r / self.y_scale_)
+        W = self.P_.weights(z)
+        r = y[descent] if self.r_ is None else self._outcome_at(z, W)
+        self._walk(z, W, r / self.y_scale_)
         return self
 
     def predict(self, X: Data) -> Array:
@@ -186,15 +199,13 @@ class SAGDIV(IVRegressor):
         h = self._function(nodes, self._start(nodes))
         return self.y_scale_ * (self.P_.weights(self._check_instruments(Z)) @ h)
 
-    def _check_parameters(self, y: Array) -> Loss:
+    def _check_parameters(self) -> Loss:
         for name, (members, words) in _CONTRACTS.items():
             check_component(getattr(self, name), name, members, words)
         if not callable(self.init) or isinstance(self.init, type):
             check_component(self.init, "init", ("fit", "predict"))
         loss: Loss = SquaredLoss() if self.loss is None else self.loss
-        if loss.binary:
-            check_binary(y, loss)
-        if self.outcome == "observed" and not loss.linear_in_outcome:
+        if self.outcome == "observed" and not (loss.linear_in_outcome or loss.symmetric):
             raise ValueError(
                 f'outcome="observed" needs a loss whose slope is linear in y, which {loss!r} is '
                 "not: the gradient would be that of another risk."
@@ -234,7 +245,10 @@ class SAGDIV(IVRegressor):
             operator = MeanEmbeddingOperator() if self.operator is None else self.operator
             self.P_ = _seeded(operator, rng).fit(X, Z)
         if self.outcome is None:
-            self.r_: Outcome | None = SmoothedOutcome(self.P_, loss.domain).fit(Z, y)
+            # Where P^ overshoots its smoother of y does too, and clipping one alone is a bias. A
+            # bounded slope cannot run away after a target that no h attains.
+            domain = (-np.inf, np.inf) if loss.lipschitz else loss.domain
+            self.r_: Any = SmoothedOutcome(self.P_, domain).fit(Z, y)
         elif self.outcome == "observed":
             self.r_ = None
         else:
@@ -243,6 +257,15 @@ class SAGDIV(IVRegressor):
             self.init_ = self.init
         else:
             self.init_ = _seeded(self.init, rng).fit(X, y, Z).predict
+        if isinstance(loss, AdaptiveLoss):
+            smoother = SmoothedOutcome(self.P_).fit(Z, y) if self.r_ is None else self.r_
+            self._loss = loss.adapted(y - smoother.predict(Z))
+
+    def _outcome_at(self, z: Array, W: Array) -> Array:
+        """Return r^(z); the shared smoother need not compute its weights twice."""
+        if isinstance(self.r_, SmoothedOutcome):
+            return self.r_.smooth(W)
+        return _check_domain(self.r_.predict(z), self._loss)
 
     def _start(self, X: Array) -> Array:
         """Return h_0 at the rows of X, in the units of the descent."""
@@ -250,10 +273,13 @@ class SAGDIV(IVRegressor):
             return np.zeros(len(X))
         return np.asarray(self.init_(X), dtype=float).reshape(len(X)) / self.y_scale_
 
-    def _walk(self, z: Array, r: Array) -> None:
+    def _walk(self, z: Array, W: Array, r: Array) -> None:
         """Reduce everything to arrays and run Algorithm 1 on them."""
         convex_set: ConvexSet = SupNormBall() if self.convex_set is None else self.convex_set
         alphas = step_sizes(self.step, len(z))
+        loss = self._loss
+        if isinstance(loss, AdaptiveLoss):
+            loss = loss.in_units(self.y_scale_)
         nodes = self.P_.nodes_
         start = self._start(nodes)
         if not convex_set.contains(start):
@@ -261,7 +287,7 @@ class SAGDIV(IVRegressor):
                 f"init leaves the search set {convex_set!r} (in units of {self.y_scale_:.4g}); "
                 "start inside it or choose a larger convex_set."
             )
-        Phi, W = _check_finite(self.Phi_.ratio(nodes, z)), self.P_.weights(z)
+        Phi = _check_finite(self.Phi_.ratio(nodes, z))
 
         def leaves_set(run: Run) -> bool:
             iterates = start[:, None] - np.cumsum(Phi * (alphas * run.slopes), axis=1)
@@ -274,14 +300,14 @@ class SAGDIV(IVRegressor):
             h = np.concatenate([[1.0], np.zeros(len(loadings))])
             directions = np.vstack([np.zeros(len(z)), loadings])
             rows = np.column_stack([W @ start, W @ factors])
-            run = walk(h, directions, rows, r, alphas, self._loss, WholeSpace())
+            run = walk(h, directions, rows, r, alphas, loss, WholeSpace())
             bound_reached = leaves_set(run)
             if bound_reached:
                 self._warn_if_asked(convex_set)
                 representation = "values"
-                run = walk(start, Phi, W, r, alphas, self._loss, convex_set)
+                run = walk(start, Phi, W, r, alphas, loss, convex_set)
         else:
-            run = walk(start, Phi, W, r, alphas, self._loss, convex_set)
+            run = walk(start, Phi, W, r, alphas, loss, convex_set)
             bound_reached = leaves_set(run)
         self.path_ = DescentPath(
             instruments=z,

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve
 from sklearn.base import clone
+from sklearn.utils.validation import check_array
 
-from sagdiv._types import Array
+from sagdiv._types import Array, Data
 from sagdiv.features import KernelFeatures
 from sagdiv.moments import Moments
+from sagdiv.rows import RowBlocks
 from sagdiv.sketch import Sketch
+from sagdiv.validation import (
+    check_instruments,
+    check_outcome,
+    check_same_length,
+    check_weights,
+    check_width,
+)
 
 __all__ = ["FeatureFunction", "FeatureMaps", "FeatureOperator", "FeatureRatio"]
 
@@ -21,9 +32,12 @@ __all__ = ["FeatureFunction", "FeatureMaps", "FeatureOperator", "FeatureRatio"]
 class FeatureMaps:
     """Fitted feature maps phi of the regressors and psi of the instruments.
 
+    Every machine that takes `moments` with the same maps contributes to one and the same fit.
+
     Attributes
     ----------
     x, z : fitted feature maps
+        With exogenous regressors, z is a map of the instruments followed by these columns of X.
     """
 
     x: Any
@@ -37,9 +51,59 @@ class FeatureMaps:
         z = KernelFeatures() if z is None else clone(z)
         return cls(x.fit(X, sample.weights), z.fit(Z, sample.weights))
 
-    def moments(self, X: Array, y: Array, Z: Array, weights: Array) -> Moments:
-        """Return the moments of a block of rows."""
-        return Moments.of(self.x.transform(X), self.z.transform(Z), y, weights)
+    def moments(self, X: Data, y: Data, Z: Data, sample_weight: Data = None) -> Moments:
+        """Return the sums over the given rows that `KernelSAGDIV.fit_moments` fits from."""
+        X, Z = check_array(X, dtype=np.float64, input_name="X"), check_instruments(Z)
+        y = check_outcome(y, type(self).__name__)
+        check_same_length(X=X, y=y, Z=Z)
+        check_width(X, "X", self.x.n_features_in_)
+        check_width(Z, "Z", self.z.n_features_in_)
+        rows = RowBlocks(X, y, Z, check_weights(sample_weight, len(X)))
+        return rows.total(self.block_moments)
+
+    def block_moments(self, X: Array, y: Array, Z: Array, weights: Array) -> Moments:
+        """Return the moments of one block of checked rows."""
+        return Moments.of(self.x.transform(X), self.z.transform(Z), y, weights, self.origin)
+
+    @cached_property
+    def origin(self) -> Array:
+        """phi(0) and psi(0), by which maps are told apart."""
+        return np.concatenate(
+            [features.transform(np.zeros((1, features.n_features_in_)))[0] for features in self._xz]
+        )
+
+    def check_taken(self, moments: Moments) -> None:
+        """Check that moments are sums of the features of these maps."""
+        bx = self.x.transform(np.zeros((1, self.x.n_features_in_))).shape[1]
+        size = len(self.origin) + 1
+        moments.check_same_features(Moments(0.0, np.zeros((size, size)), bx, self.origin))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the maps to a NumPy ``.npz`` file; for maps that offer ``to_arrays``."""
+        state: dict[str, Any] = {}
+        for side, features in zip("xz", self._xz, strict=True):
+            if not hasattr(features, "to_arrays"):
+                raise TypeError(
+                    f"{type(features).__name__} has no to_arrays, which saving maps needs."
+                )
+            state |= {f"{side}_{name}": value for name, value in features.to_arrays().items()}
+        with open(path, "wb") as file:
+            np.savez(file, **state)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> FeatureMaps:
+        """Read maps of `KernelFeatures` that `save` wrote, to the last bit."""
+        with np.load(path, allow_pickle=False) as file:
+            if "x_kernel" not in file:
+                raise ValueError(f"{path} holds no feature maps; FeatureMaps.save writes them.")
+            state = [
+                {name[2:]: file[name] for name in file if name.startswith(side)} for side in "xz"
+            ]
+        return cls(*map(KernelFeatures.from_arrays, state))
+
+    @property
+    def _xz(self) -> tuple[Any, Any]:
+        return self.x, self.z
 
 
 class FeatureFunction:

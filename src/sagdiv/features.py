@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import eigh
@@ -16,6 +17,7 @@ __all__ = ["KernelFeatures"]
 
 _MAX_COORDINATE_CENTERS = 300  # over all coordinates: a hundred instruments get three bumps each
 _RANK_TOLERANCE = 1e-7
+_BLOCK_ARRAYS = ("columns", "centers", "normalizer", "shift")
 
 
 class KernelFeatures(BaseEstimator):
@@ -43,6 +45,8 @@ class KernelFeatures(BaseEstimator):
         Columns that belong together: those of a block, the coordinate itself with its own.
     n_affine_ : int
         The constant and the coordinates: the first 1 + d columns.
+    n_features_in_ : int
+        d.
     """
 
     def __init__(
@@ -68,7 +72,7 @@ class KernelFeatures(BaseEstimator):
         d = rows.shape[1]
         self.location_ = np.average(rows, axis=0, weights=weights)
         self.scale_ = column_scales(rows, weights)
-        self.n_affine_ = 1 + d
+        self.n_affine_, self.n_features_in_ = 1 + d, d
         S = (rows - self.location_) / self.scale_
         self.blocks_ = []
         per_coordinate = min(self.n_per_coordinate, _MAX_COORDINATE_CENTERS // d)
@@ -86,9 +90,43 @@ class KernelFeatures(BaseEstimator):
         S = (A - self.location_) / self.scale_
         return np.column_stack([np.ones(len(S)), S, *(block(S) for block in self.blocks_)])
 
-    def _block(self, S: Array, weights: Array | None, columns: Rows, centers: Array) -> Block:
+    def columns_of(self, coordinates: Rows) -> Rows:
+        """Return the columns of the features that depend on these coordinates alone."""
+        columns, first = [1 + coordinates], self.n_affine_
+        for block in self.blocks_:
+            if np.isin(block.columns, coordinates).all():
+                columns.append(np.arange(first, first + block.width))
+            first += block.width
+        return np.concatenate(columns)
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return parameters and fitted state as named arrays, from which `from_arrays` restores."""
+        arrays = self.get_params() | {"location": self.location_, "scale": self.scale_}
+        for i, block in enumerate(self.blocks_):
+            arrays |= {f"block{i}_{name}": getattr(block, name) for name in _BLOCK_ARRAYS}
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> KernelFeatures:
+        """Return the fitted feature map that `to_arrays` described."""
+        features = cls(**{name: arrays[name].item() for name in cls._get_param_names()})
+        features.location_, features.scale_ = arrays["location"], arrays["scale"]
+        features.n_features_in_ = len(features.location_)
+        features.n_affine_ = 1 + features.n_features_in_
+        features.blocks_ = []
+        while (prefix := f"block{len(features.blocks_)}_") + "columns" in arrays:
+            state = {name: arrays[prefix + name] for name in _BLOCK_ARRAYS}
+            length_scale = features._length_scale(state["columns"])
+            features.blocks_.append(Block(features.kernel, length_scale, **state))
+        features.groups_ = features._groups()
+        return features
+
+    def _length_scale(self, columns: Rows) -> float:
         # Distances grow like sqrt(d): the joint block is as smooth as those of the coordinates.
-        length_scale = self.length_scale * len(columns) ** 0.5
+        return float(self.length_scale * len(columns) ** 0.5)
+
+    def _block(self, S: Array, weights: Array | None, columns: Rows, centers: Array) -> Block:
+        length_scale = self._length_scale(columns)
         gram = KERNELS[self.kernel](centers, centers, length_scale)
         values, vectors = eigh(gram)
         seen = values > _RANK_TOLERANCE * values[-1]

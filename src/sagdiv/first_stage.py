@@ -19,6 +19,8 @@ __all__ = ["FirstStage", "canonical_correlations", "evidence_ridge"]
 
 _ROUNDS = 15
 _RIDGE_RANGE = (1e-6, 1e4)
+_LEAST_SIGNAL = 3.0  # of n R^2: an irrelevant instrument has about one
+_RANK_TOLERANCE = 1e-12
 
 
 def evidence_ridge(mean: Moments, n: float, groups: list[Rows]) -> Array:
@@ -81,35 +83,66 @@ class FirstStage:
     hessian : array of shape (bx, bx)
         C (Gz + Lambda)^-1 C', the Hessian of the projected squared risk.
     Gz : array of shape (bz, bz)
+    lift : array of shape (bx, bx)
+        To be added to a Hessian before its inverse is taken over the free coefficients. Zero,
+        unless an irrelevant instrument explains less of them than noise would.
     """
 
     ridge: Array
     B: Array
     hessian: Array
     Gz: Array
+    lift: Array
 
     @classmethod
-    def fit(cls, mean: Moments, n: float, groups: list[Rows]) -> FirstStage:
+    def fit(cls, mean: Moments, n: float, groups: list[Rows], n_free: int) -> FirstStage:
         """Choose the ridges and regress phi(X) on psi(Z)."""
         ridge = evidence_ridge(mean, n, groups)
         B = solve(mean.Gz + np.diag(ridge), mean.C.T, assume_a="sym")
         hessian = mean.C @ B
-        return cls(ridge, B, (hessian + hessian.T) / 2, mean.Gz)
+        hessian = (hessian + hessian.T) / 2
+        free = np.ix_(range(n_free), range(n_free))
+        lift = np.zeros_like(hessian)
+        lift[free] = _lift(hessian[free], mean.Gx[free], _LEAST_SIGNAL / n)
+        return cls(ridge, B, hessian, mean.Gz, lift)
 
     def regress(self, c: Array) -> Array:
         """Return (Gz + Lambda)^-1 c: the same smoother applied to another outcome."""
         return solve(self.Gz + np.diag(self.ridge), c, assume_a="sym")
 
 
-def canonical_correlations(mean: Moments, x_ridge: Array, z_ridge: Array) -> Array:
+def _lift(explained: Array, total: Array, least_share: float) -> Array:
+    """Return the matrix that raises the share of variance explained to ``least_share``.
+
+    Two-stage least squares divides by the explained variance, so that its answer has no bounds,
+    nor a mean, if nothing but noise is explained.
+    """
+    values, axes = eigh(total)
+    seen = values > _RANK_TOLERANCE * values[-1]
+    whitener = axes[:, seen] / np.sqrt(values[seen])
+    shares, vectors = eigh(whitener.T @ explained @ whitener)
+    directions = total @ whitener @ vectors
+    return (directions * np.maximum(0.0, least_share - shares)) @ directions.T
+
+
+def canonical_correlations(
+    mean: Moments, x_ridge: Array, z_ridge: Array, given: Rows | None = None
+) -> Array:
     """Return the regularised canonical correlations of phi(X) and psi(Z), decreasing.
 
-    The singular values of (Gx + Lx)^-1/2 C (Gz + Lz)^-1/2 once the constant is taken out: how
-    strongly the instrument moves X, direction by direction.
+    The singular values of (Gx + Lx)^-1/2 C (Gz + Lz)^-1/2 once the constant, and other columns
+    ``given`` of psi, are taken out: how strongly the instrument moves X, direction by direction.
     """
-    x0, z0 = mean.Gx[0], mean.Gz[0]
-    Gx = (mean.Gx - np.outer(x0, x0))[1:, 1:] + np.diag(x_ridge[1:])
-    Gz = (mean.Gz - np.outer(z0, z0))[1:, 1:] + np.diag(z_ridge[1:])
-    C = (mean.C - np.outer(x0, z0))[1:, 1:]
+    given = np.union1d(0, [] if given is None else given).astype(np.intp)
+    rest = np.setdiff1d(np.arange(len(mean.Gz)), given)
+    to_given = solve(
+        mean.Gz[np.ix_(given, given)] + np.diag(z_ridge[given]),
+        np.hstack([mean.C.T[given, 1:], mean.Gz[np.ix_(given, rest)]]),
+        assume_a="sym",
+    )
+    of_x, of_z = np.hsplit(to_given, [len(mean.Gx) - 1])
+    Gx = mean.Gx[1:, 1:] - mean.C[1:, given] @ of_x + np.diag(x_ridge[1:])
+    Gz = mean.Gz[np.ix_(rest, rest)] - mean.Gz[np.ix_(rest, given)] @ of_z + np.diag(z_ridge[rest])
+    C = mean.C[1:, rest] - mean.C[1:, given] @ of_z
     explained = C @ solve(Gz, C.T, assume_a="sym")
     return np.sqrt(eigh((explained + explained.T) / 2, Gx, eigvals_only=True)[::-1].clip(min=0.0))

@@ -13,8 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from sagdiv._types import Array, Data, Rows, Seed
 from sagdiv.base import IVRegressor
+from sagdiv.binary import ProjectedProbability
+from sagdiv.control_function import ControlFunction, pooled
+from sagdiv.dask_rows import DaskRows, is_dask
 from sagdiv.density_ratio import KernelDensityRatio
-from sagdiv.deviance import descend_deviance
+from sagdiv.deviance import Rest, descend_deviance
 from sagdiv.estimator import SAGDIV
 from sagdiv.exceptions import WeakInstrumentWarning
 from sagdiv.feature_maps import FeatureFunction, FeatureMaps, FeatureOperator, FeatureRatio
@@ -23,27 +26,32 @@ from sagdiv.flow import Flow, FlowPath
 from sagdiv.losses import SquaredLoss
 from sagdiv.moments import Moments
 from sagdiv.operators import MeanEmbeddingOperator
-from sagdiv.protocols import Loss
+from sagdiv.protocols import LOSS_MEMBERS, AdaptiveLoss, BinaryLoss, Loss
 from sagdiv.rows import RowBlocks
 from sagdiv.sets import SupNormBall
 from sagdiv.sketch import Sketch
 from sagdiv.stochastic import stochastic_flow
-from sagdiv.validation import check_binary, check_integer, check_positive, check_weights
+from sagdiv.validation import (
+    check_both,
+    check_component,
+    check_integer,
+    check_positive,
+    check_weights,
+)
 
 __all__ = ["KernelSAGDIV"]
 
 _PILOT_ROWS = 20_000
-_PREDICT_ROWS = 20_000
+_PREDICT_ROWS = 2000  # kernel values of a block stay in the cache
 
 # The total step t = 500 n^(1/4) is the one constant of the descent, chosen on simulated draws
 # that no reported figure uses. Within a factor of two it makes little difference.
 _STEP, _GROWTH = 500.0, 0.25
 
 _NOISE_LEVEL = 10.0  # of n s^2: an irrelevant direction has about one
-_FEW_DIRECTIONS = 2
 
 
-class KernelSAGDIV(IVRegressor):
+class KernelSAGDIV(ProjectedProbability, IVRegressor):
     r"""Nonparametric instrumental variable regression in one pass over the data.
 
     Finds h with E[Y - h(X) | Z] = 0 by gradient flow on the projected risk,
@@ -65,7 +73,8 @@ class KernelSAGDIV(IVRegressor):
     exogenous : sequence of str or int, default=()
         Names or positions of the columns of X that are exogenous. They are their own instruments.
     x_features, z_features : feature map, default=None
-        Functions of x and of z; None is `KernelFeatures` with automatic centres.
+        Functions of x and of z; None is `KernelFeatures` with automatic centres. A fitted map in
+        a `sklearn.frozen.FrozenEstimator` is used as it is.
     batch_size : int, default=None
         None follows the flow exactly. A number descends by stochastic gradients of so many rows
         at a time, with the same expectation; squared loss only.
@@ -85,6 +94,9 @@ class KernelSAGDIV(IVRegressor):
     total_step_ : float
     dispersion_ : float
         Variance of the disturbance.
+    nonparametric_share_ : float
+        Binary losses only: how much of the answer is nonparametric, between 0 and 1. The rest is
+        a control function probit, which is affine; 0 says that the data do not object to it.
     singular_values_ : array
         Strength of the instrument, direction by direction: estimated canonical correlations of
         functions of X and functions of Z, the constant left out.
@@ -170,10 +182,12 @@ class KernelSAGDIV(IVRegressor):
             Instruments. Without them X is its own instrument.
         sample_weight : array of shape (n,), default=None
             An integer weight is a repeated row.
+
+        All of them may be Dask arrays, data frames or series with the same partitions.
         """
         rows = self._rows(X, y, Z, sample_weight)
         self.maps_ = self._fit_maps(rows)
-        self.moments_ = rows.total(self.maps_.moments)
+        self.moments_ = rows.total(self.maps_.block_moments)
         self._descend(rows)
         return self
 
@@ -184,18 +198,37 @@ class KernelSAGDIV(IVRegressor):
 
         The first block places the feature maps and should be large enough to be typical.
         """
-        if not isinstance(self._check_loss(), SquaredLoss) or self.batch_size is not None:
-            raise ValueError(
-                "partial_fit keeps moments only, which determine the answer for the squared loss "
-                "without batch_size; use fit."
-            )
+        self._check_moments_suffice("partial_fit")
         first = not hasattr(self, "moments_")
         rows = self._rows(X, y, Z, sample_weight, reset=first)
         if first:
             self.maps_ = self._fit_maps(rows)
-        block = rows.total(self.maps_.moments)
+        block = rows.total(self.maps_.block_moments)
         self.moments_ = block if first else self.moments_ + block
         self._descend(rows)
+        return self
+
+    def fit_moments(self, moments: Moments, maps: FeatureMaps) -> KernelSAGDIV:
+        """Estimate h from sums over rows, wherever they were taken.
+
+        Parameters
+        ----------
+        moments : Moments
+            A sum of results of ``maps.moments(X, y, Z)``.
+        maps : FeatureMaps
+            The maps of all of them, for example ``maps_`` of a fit on a typical sample.
+        """
+        self._check_moments_suffice("fit_moments")
+        maps.check_taken(moments)
+        self._loss = self._check_loss()
+        self.maps_, self.moments_ = maps, moments
+        self.n_features_in_ = maps.x.n_features_in_
+        for name in ("feature_names_in_", "instrument_names_in_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self._exogenous, self._instrumented = self._exogenous_columns(), True
+        self.n_instruments_in_ = maps.z.n_features_in_ - len(self._exogenous)
+        self._descend(None)
         return self
 
     def predict(self, X: Data) -> Array:
@@ -225,24 +258,39 @@ class KernelSAGDIV(IVRegressor):
 
     def _rows(
         self, X: Data, y: Data, Z: Data, sample_weight: Data, *, reset: bool = True
-    ) -> RowBlocks:
-        X, y, Z = self._check_fit_input(X, y, Z, reset=reset)
-        weights = check_weights(sample_weight, len(X))
-        seen = weights > 0
-        if not seen.all():
-            X, y, Z, weights = X[seen], y[seen], Z[seen], weights[seen]
+    ) -> RowBlocks | DaskRows:
         self._loss = self._check_loss()
-        if self._loss.binary:
-            check_binary(y, self._loss)
+        partitions = None
+        if is_dask(X, y, Z, sample_weight):
+            if self.batch_size is not None:
+                raise ValueError("batch_size draws single rows and needs them in memory.")
+            partitions = DaskRows.of(X, y, Z, sample_weight)
+            X, y, Z = partitions.overview()
+        X, y, Z = self._check_fit_input(X, y, Z, reset=reset)
         if reset:
-            self._exogenous = self._exogenous_columns()
-        return RowBlocks(X, y, self._all_instruments(X, Z), weights, self.n_jobs)
+            columns = self._exogenous_columns()
+            self._exogenous = columns if self._instrumented else columns[:0]  # X is in Z already
+        if partitions is not None:
+            return partitions.with_exogenous(self._exogenous)
+        weights = check_weights(sample_weight, len(X))
+        rows = RowBlocks.of(X, y, Z, weights, self._exogenous, self.n_jobs)
+        if self._loss.binary:
+            check_both(rows.y, self._loss, "every row that weighs something")
+        return rows
+
+    def _check_moments_suffice(self, method: str) -> None:
+        if not isinstance(self._check_loss(), SquaredLoss) or self.batch_size is not None:
+            raise ValueError(
+                f"{method} keeps moments only, which determine the answer for the squared loss "
+                "without batch_size; use fit."
+            )
 
     def _check_loss(self) -> Loss:
         if self.total_step is not None:
             check_positive(self.total_step, "total_step")
         if self.batch_size is not None:
             check_integer(self.batch_size, "batch_size", at_least=1)
+        check_component(self.loss, "loss", (*LOSS_MEMBERS, "d22", "width"))
         loss = SquaredLoss() if self.loss is None else self.loss
         if self.batch_size is not None and not isinstance(loss, SquaredLoss):
             raise ValueError(
@@ -252,6 +300,8 @@ class KernelSAGDIV(IVRegressor):
         return loss
 
     def _exogenous_columns(self) -> Rows:
+        if isinstance(self.exogenous, str):
+            raise ValueError(f"exogenous must be a list of columns, as in [{self.exogenous!r}].")
         names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
         columns = []
         for column in self.exogenous:
@@ -268,7 +318,14 @@ class KernelSAGDIV(IVRegressor):
     def _all_instruments(self, X: Array, Z: Array) -> Array:
         return np.column_stack([Z, X[:, self._exogenous]]) if self._exogenous.size else Z
 
-    def _fit_maps(self, rows: RowBlocks) -> FeatureMaps:
+    def _exogenous_features(self) -> Rows:
+        # Columns of psi that move with exogenous regressors alone.
+        if not (self._exogenous.size and hasattr(self.maps_.z, "columns_of")):
+            return self._exogenous[:0]
+        positions = self.n_instruments_in_ + np.arange(len(self._exogenous))
+        return self.maps_.z.columns_of(positions)
+
+    def _fit_maps(self, rows: RowBlocks | DaskRows) -> FeatureMaps:
         sample = rows.total(partial(_sketch, self._seed()))
         return FeatureMaps.fit(sample, self.n_features_in_, self.x_features, self.z_features)
 
@@ -277,9 +334,9 @@ class KernelSAGDIV(IVRegressor):
             return 0
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _descend(self, rows: RowBlocks) -> None:
+    def _descend(self, rows: RowBlocks | DaskRows | None) -> None:
         mean, n = self.moments_.averages, self.moments_.n
-        stage = FirstStage.fit(mean, n, self.maps_.z.groups_)
+        stage = FirstStage.fit(mean, n, self.maps_.z.groups_, self.maps_.x.n_affine_)
         if isinstance(self._loss, SquaredLoss):
             self._descend_squared(rows, mean, n, stage)
         else:
@@ -289,11 +346,13 @@ class KernelSAGDIV(IVRegressor):
         self.r_ = FeatureFunction(self.maps_.z, stage.regress(mean.cz))
         x_ridge = evidence_ridge(mean.swapped, n, self.maps_.x.groups_)
         self.Phi_ = FeatureRatio(self.maps_, mean, x_ridge, stage.B)
-        self._note_strength(canonical_correlations(mean, x_ridge, stage.ridge), n)
+        self._note_strength(
+            canonical_correlations(mean, x_ridge, stage.ridge, self._exogenous_features()), n
+        )
 
-    def _descend_squared(self, rows: RowBlocks, mean: Moments, n: float, stage: FirstStage) -> None:
+    def _descend_squared(self, rows: Any, mean: Moments, n: float, stage: FirstStage) -> None:
         noise = stage.B.T @ mean.Gz @ stage.B / n
-        flow = Flow(stage.hessian, stage.B.T @ mean.cz, noise, self.maps_.x.n_affine_)
+        flow = Flow(stage.hessian + stage.lift, stage.B.T @ mean.cz, noise, self.maps_.x.n_affine_)
         t = self.total_step
         if t is None:
             t = flow.lengthened(_STEP * n**_GROWTH, _residual_variance(mean, flow.start))
@@ -307,25 +366,45 @@ class KernelSAGDIV(IVRegressor):
                 flow, rows, self.maps_, stage.B, self.path_, self.batch_size, self._seed()
             )
 
-    def _descend_deviance(self, rows: RowBlocks, n: float, stage: FirstStage) -> None:
+    def _descend_deviance(self, rows: Any, n: float, stage: FirstStage) -> None:
+        asked, maps, n_free = self._loss, self.maps_, self.maps_.x.n_affine_
         t = self.total_step
-        if t is None:
-            t = _STEP * n**_GROWTH / self._loss.curvature
-        flow, model = descend_deviance(
-            rows.total, self._loss, self.maps_.z, stage, self.maps_.x.n_affine_, t
-        )
-        self.dispersion_ = model.dispersion
-        self.coef_ = flow.coefficients(t, self.dispersion_)
-        self._finish(flow, t)
+        t = _STEP * n**_GROWTH / asked.curvature if t is None else t
+
+        def descend() -> tuple[Rest, Rest]:
+            return descend_deviance(rows.total, self._loss, maps.z, stage, n_free, t)
+
+        self._loss = self._learnt(asked, rows, np.zeros(len(stage.B)))
+        start, rest = descend()
+        if self._loss is not asked:
+            # Learnt from the spread of y, and now from that of y - P^[h](z): no averages of tails.
+            self._loss = self._learnt(asked, rows, stage.B @ rest.a)
+            start, rest = descend()
+        self.dispersion_ = rest.model.dispersion
+        self.coef_ = rest.flow.coefficients(t, self.dispersion_)
+        if isinstance(asked, BinaryLoss):
+            control = ControlFunction(maps.x, maps.z, stage.B[:, :n_free])
+            reference = control.fit(rows.total, asked.noise_variance)
+            self.coef_, self.nonparametric_share_ = pooled(self.coef_, reference, start, stage, t)
+        self._finish(rest.flow, t)
+
+    def _learnt(self, loss: Loss, rows: Any, projected: Array) -> Loss:
+        """Return the loss with what it learns from y - psi(z)' projected, if it does learn."""
+        if not isinstance(loss, AdaptiveLoss):
+            return loss
+        residuals = rows.total(partial(_residuals, self.maps_.z, projected, self._seed()))
+        return loss.adapted(residuals.rows[:, 0], residuals.weights)
 
     def _finish(self, flow: Flow, t: float) -> None:
         self.total_step_ = t
+        self._flow = flow  # what `sagdiv.inference` needs to follow the noise of y into h
         self.path_ = FlowPath.of(flow, t, self.dispersion_)
 
     def _note_strength(self, correlations: Array, n: float) -> None:
         self.singular_values_ = correlations
         self.n_directions_ = int((n * correlations**2 > _NOISE_LEVEL).sum())
-        if self.n_directions_ <= _FEW_DIRECTIONS:
+        n_endogenous = self.n_features_in_ - len(self._exogenous)
+        if n_endogenous and self.n_directions_ <= n_endogenous:  # enough for a linear h at most
             warnings.warn(
                 f"the instrument moves X in {self.n_directions_} direction"
                 f"{'' if self.n_directions_ == 1 else 's'} only: beyond them h is not identified, "
@@ -337,6 +416,13 @@ class KernelSAGDIV(IVRegressor):
 
 def _sketch(seed: int, X: Array, y: Array, Z: Array, weights: Array) -> Sketch:
     return Sketch.of(np.column_stack([X, Z]), weights, _PILOT_ROWS, seed)
+
+
+def _residuals(
+    z_features: Any, coefficients: Array, seed: int, X: Array, y: Array, Z: Array, weights: Array
+) -> Sketch:
+    residuals = y - z_features.transform(Z) @ coefficients
+    return Sketch.of(residuals[:, None], weights, _PILOT_ROWS, seed)
 
 
 def _residual_variance(mean: Moments, a: Array) -> float:

@@ -13,6 +13,7 @@ and machines, and subtract exactly over folds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 
 import numpy as np
 
@@ -23,7 +24,9 @@ __all__ = ["Moments"]
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums over rows: a commutative monoid under ``+``, with exact ``-``.
+    """Sums over rows: a commutative monoid under ``+``, with ``-`` to take rows out again.
+
+    Take them with `FeatureMaps.moments`, and fit from them with `KernelSAGDIV.fit_moments`.
 
     Attributes
     ----------
@@ -33,15 +36,23 @@ class Moments:
         Sum of w f f' with f = (phi(x), psi(z), y).
     bx : int
         Number of features of x.
+    origin : array of shape (bx + bz,) or None
+        phi(0) and psi(0), by which sums of the features of different maps are told apart.
     """
 
     n: float
     gram: Array
     bx: int
+    origin: Array | None = None
 
     @classmethod
     def of(
-        cls, phi: Array, psi: Array, y: Array | None = None, weights: Array | None = None
+        cls,
+        phi: Array,
+        psi: Array,
+        y: Array | None = None,
+        weights: Array | None = None,
+        origin: Array | None = None,
     ) -> Moments:
         """Sum over the rows of features phi, shape (n, bx), and psi, shape (n, bz).
 
@@ -53,17 +64,17 @@ class Moments:
         n = float(len(rows)) if weights is None else float(weights.sum())
         if weights is not None:
             rows *= np.sqrt(weights)[:, None].astype(rows.dtype, copy=False)
-        return cls(n, (rows.T @ rows).astype(np.float64, copy=False), phi.shape[1])
+        return cls(n, (rows.T @ rows).astype(np.float64, copy=False), phi.shape[1], origin)
 
     def __add__(self, other: Moments) -> Moments:
         """Return the moments of both sets of rows together."""
-        self._check_same_features(other)
-        return Moments(self.n + other.n, self.gram + other.gram, self.bx)
+        self.check_same_features(other)
+        return Moments(self.n + other.n, self.gram + other.gram, self.bx, self.origin)
 
     def __sub__(self, other: Moments) -> Moments:
         """Return the moments without the rows of ``other``."""
-        self._check_same_features(other)
-        return Moments(self.n - other.n, self.gram - other.gram, self.bx)
+        self.check_same_features(other)
+        return Moments(self.n - other.n, self.gram - other.gram, self.bx, self.origin)
 
     def __eq__(self, other: object) -> bool:
         """Return whether all sums agree to the last bit."""
@@ -115,10 +126,35 @@ class Moments:
         """Sum of y^2."""
         return float(self.gram[-1, -1])
 
-    def _check_same_features(self, other: Moments) -> None:
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the sums to a NumPy ``.npz`` file."""
+        origin = np.empty(0) if self.origin is None else self.origin
+        with open(path, "wb") as file:
+            np.savez(file, n=self.n, gram=self.gram, bx=self.bx, origin=origin)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Moments:
+        """Read what `save` wrote, to the last bit."""
+        with np.load(path, allow_pickle=False) as file:
+            if set(file) != {"n", "gram", "bx", "origin"}:
+                raise ValueError(f"{path} does not hold moments; Moments.save writes such a file.")
+            origin = file["origin"]
+            return cls(
+                float(file["n"]),
+                file["gram"],
+                int(file["bx"]),
+                origin if origin.size else None,
+            )
+
+    def check_same_features(self, other: Moments) -> None:
+        """Check that both are sums of the features of the same maps."""
+        advice = "take all of them with the same FeatureMaps."
         if (self.bx, self.gram.shape) != (other.bx, other.gram.shape):
             raise ValueError(
                 f"moments of {self.bx} + {len(self.gram) - self.bx - 1} features and of {other.bx} "
-                f"+ {len(other.gram) - other.bx - 1} cannot be combined; take both with the same "
-                "feature maps."
+                f"+ {len(other.gram) - other.bx - 1} do not belong together; {advice}"
             )
+        if self.origin is None or other.origin is None:
+            return
+        if not np.allclose(self.origin, other.origin, rtol=1e-6, atol=1e-9):
+            raise ValueError(f"these moments are of different features; {advice}")

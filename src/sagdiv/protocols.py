@@ -13,9 +13,12 @@ from numpy.typing import ArrayLike
 from sagdiv._types import Array
 
 __all__ = [
+    "AdaptiveLoss",
+    "BinaryLoss",
     "ConvexSet",
     "DensityRatio",
     "FiniteRankRatio",
+    "LOSS_MEMBERS",
     "Loss",
     "Operator",
     "Outcome",
@@ -76,6 +79,9 @@ class Outcome(Protocol):
         ...
 
 
+LOSS_MEMBERS = ("value", "d2", "mean", "domain", "curvature")
+
+
 @runtime_checkable
 class Loss(Protocol):
     """A pointwise loss, convex and smooth in its second argument.
@@ -84,17 +90,25 @@ class Loss(Protocol):
     derivative; ``binary`` asks for a 0/1 outcome; ``scales_with_outcome`` says that h is in the
     units of y, so that the descent may work in units of its standard deviation;
     ``linear_in_outcome`` says that d2 is linear in its first argument, so that an observed y may
-    stand for r(z).
+    stand for r(z); ``symmetric`` that the loss is one of |u - v|, so that it may too where Y|Z is
+    symmetric. ``lipschitz`` says that d2 is bounded, so that no target can make a descent run away.
     """
 
     domain: tuple[float, float]
     binary: bool
     scales_with_outcome: bool
     linear_in_outcome: bool
+    symmetric: bool
+    lipschitz: bool
 
     @property
     def curvature(self) -> float:
         """The largest second derivative in the second argument."""
+        ...
+
+    @property
+    def width(self) -> float:
+        """How far the second argument moves before the slope changes noticeably."""
         ...
 
     def value(self, u: ArrayLike, v: ArrayLike) -> Array:
@@ -111,6 +125,35 @@ class Loss(Protocol):
 
     def mean(self, v: ArrayLike) -> Array:
         """Return the E[Y|Z] that P[h](Z) = v implies."""
+        ...
+
+
+@runtime_checkable
+class BinaryLoss(Loss, Protocol):
+    """The loss of a 0/1 outcome Y = 1{P[h](Z) + eta > 0} whose disturbance eta is known."""
+
+    scale: float
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of eta."""
+        ...
+
+    def link(self, p: ArrayLike) -> Array:
+        """Return the v with ``mean(v)`` = p."""
+        ...
+
+
+@runtime_checkable
+class AdaptiveLoss(Loss, Protocol):
+    """A loss that learns something from the data before the descent."""
+
+    def adapted(self, residuals: Array, weights: Array | None = None) -> Loss:
+        """Return the loss to use, given residuals Y - E^[Y|Z]."""
+        ...
+
+    def in_units(self, unit: float) -> Loss:
+        """Return the loss of an outcome that is measured in another unit."""
         ...
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "RidgePath",
     "Search",
     "cross_fitted_ridge",
+    "generalised_error",
     "leave_one_out_error",
     "refine_search",
     "tuned",
@@ -40,7 +41,7 @@ class RidgePath:
 
     def __init__(self, A: Array, basis: Array | None = None) -> None:
         if basis is None:
-            values, self.vectors = eigh(A)
+            values, self.vectors = eigh(A, driver="evd")
         else:
             values, rotation = eigh(basis.T @ A @ basis)
             self.vectors = basis @ rotation
@@ -138,7 +139,7 @@ def tuned(
     make_score: Callable[[], Callable[[float], float]],
     decades: tuple[int, int],
     *,
-    n_rounds: int = 3,
+    n_rounds: int = 2,
 ) -> tuple[float, Search | None]:
     """Return a parameter as given, or as a search over its powers of ten chooses it.
 
@@ -150,8 +151,8 @@ def tuned(
         Returns the score, a function of log10(parameter); only called when there is a search.
     decades : tuple of int
         First and last decade of the first round.
-    n_rounds : int, default=3
-        Rounds of `refine_search`.
+    n_rounds : int, default=2
+        Rounds of `refine_search`; two fix a power of ten to within a fifth of a decade.
     """
     if given is not None:
         return float(given), None
@@ -161,13 +162,14 @@ def tuned(
 
 
 def leave_one_out_error(Psi: Array, target: Array) -> Callable[[float], float]:
-    """Return the exact leave-one-out mean squared error of a ridge regression, by log10(lam).
+    """Return the exact leave-one-out squared error of a ridge regression, by log10(lam).
 
     Parameters
     ----------
     Psi : array of shape (n, b)
         Features; the coefficients are (Psi'Psi / n + lam I)^-1 Psi'target / n.
-    target : array of shape (n,)
+    target : array of shape (n,) or (n, k)
+        One or several outcomes, whose errors are added.
     """
     n = len(Psi)
     path = RidgePath(Psi.T @ Psi / n)
@@ -176,10 +178,26 @@ def leave_one_out_error(Psi: Array, target: Array) -> Callable[[float], float]:
 
     def error(log_ridge: float) -> float:
         shrunk = 1 / (path.values + 10.0**log_ridge)
-        residuals = target - rotated @ (shrunk * right)
-        return float(np.mean((residuals / (1 - squares @ shrunk)) ** 2))
+        residuals = target - rotated @ (shrunk * right.T).T
+        return float(np.sum((residuals.T / (1 - squares @ shrunk)) ** 2) / n)
 
     return error
+
+
+def generalised_error(residuals: Array, degrees_of_freedom: float, caution: float = 1.0) -> float:
+    """Return the generalised cross-validation error of a linear smoother.
+
+    Parameters
+    ----------
+    residuals : array of shape (n,)
+    degrees_of_freedom : float
+        Trace of the smoother.
+    caution : float, default=1.0
+        What a degree of freedom counts for. One is the classical rule, which overfits now and then;
+        more makes the choice smoother and steadier (Kim and Gu, 2004).
+    """
+    kept = 1 - caution * degrees_of_freedom / len(residuals)
+    return float(np.mean(residuals**2) / kept**2) if kept > 0 else np.inf
 
 
 def cross_fitted_ridge(

@@ -11,6 +11,8 @@ from sagdiv.rows import RowBlocks
 
 __all__ = ["stochastic_flow"]
 
+_SHARE_OF_STEEPEST = 0.5
+
 
 def stochastic_flow(
     flow: Flow,
@@ -27,7 +29,7 @@ def stochastic_flow(
     risk, with no estimate of E[Y|Z] and none of E[h(X)|Z]: in the directions of the flow,
     directions' B' psi(z) (h(x) - y). The constant step is half of what the steepest direction
     allows, and the second half of the iterates is averaged. In expectation this is the same
-    descent with full gradients.
+    descent with full gradients. Each step costs as much as a block of ``batch_size`` rows.
 
     Parameters
     ----------
@@ -43,8 +45,8 @@ def stochastic_flow(
     """
     rng = np.random.RandomState(seed)
     outward = B @ flow.directions  # psi(z)' outward: the gradient direction of one row
-    step = 0.5 / flow.values[0]
-    n_steps = max(1, round(path.total_step / step))
+    n_steps = int(np.ceil(path.total_step * flow.values[0] / _SHARE_OF_STEEPEST))
+    step = path.total_step / n_steps
     cumulated = np.cumsum(rows.weights) / rows.weights.sum()
     beta, mean = np.zeros(len(flow.values)), np.zeros(len(flow.values))
     for m in range(n_steps):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,15 +14,18 @@ from sagdiv._types import Array, Data
 from sagdiv.kernels import column_scales
 
 __all__ = [
-    "check_binary",
+    "check_both",
     "check_component",
     "check_instruments",
     "check_integer",
+    "check_labels",
     "check_outcome",
     "check_positive",
     "check_same_length",
     "check_varies",
     "check_weights",
+    "check_width",
+    "check_zero_one",
     "column_names",
 ]
 
@@ -82,14 +86,86 @@ def check_outcome(y: Any, estimator_name: str) -> Array:
     return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
 
 
-def check_binary(y: Array, loss: Any) -> None:
-    """Check that the outcome of a binary loss is 0 or 1, and takes both values."""
+def check_labels(y: Any, loss: Any, classes: Array | None = None) -> tuple[Array, Array]:
+    """Return a binary outcome as zeros and ones, and the two labels they stand for.
+
+    Numbers and booleans must be 0 and 1. Of any other two labels the second one is 1: second in
+    the order of the categories of a pandas categorical, in alphabetical order otherwise.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+    loss : Loss
+        For the messages.
+    classes : array of shape (2,), default=None
+        Labels that are known already; None learns them, and needs to see both.
+    """
+    if not _are_names(y):
+        numbers = check_outcome(y, "a binary loss")
+        if classes is not None and not _are_names(classes):
+            check_zero_one(numbers, loss)
+        elif classes is not None:
+            raise ValueError(f"y must have the labels of the fit, {list(classes)}, got numbers.")
+        else:
+            check_both(numbers, loss)
+        return numbers, np.array([0.0, 1.0])
+    labels = np.asarray(y, dtype=object).ravel()
+    if any(label is None or label != label for label in labels):
+        raise ValueError("Input y contains NaN: a label is missing; drop these rows.")
+    order = _categories(y)
+    found = [label for label in order if label in set(labels)] if order else sorted(set(labels))
+    if classes is None:
+        if len(found) != 2:
+            shown = ", ".join(map(repr, found[:5])) + (", ..." if len(found) > 5 else "")
+            raise ValueError(
+                f"y must have two labels for {loss!r}, got {len(found)}: {shown}."
+                + ("" if len(found) != 1 else " Both outcomes must be seen in a fit.")
+            )
+        classes = np.array(found, dtype=None if isinstance(found[0], str) else object)
+    elif not set(found) <= set(classes):
+        raise ValueError(f"y must have the labels of the fit, {list(classes)}, got {found}.")
+    return (labels == classes[1]).astype(np.float64), classes
+
+
+def _are_names(y: Any) -> bool:
+    """Return whether the elements of y are words, or pandas calls them categories."""
+    if _categories(y):
+        return True
+    values = np.asarray(y)
+    return values.dtype.kind in "US" or (
+        values.dtype.kind == "O" and any(isinstance(value, str) for value in values.ravel())
+    )
+
+
+def _categories(y: Any) -> list[Any]:
+    """Return the categories of a data frame's categorical in their order; otherwise none."""
+    if hasattr(y, "iloc") and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        y = y.iloc[:, 0]
+    categories = getattr(getattr(y, "dtype", None), "categories", None)
+    return list(categories) if isinstance(categories, Iterable) else []
+
+
+def check_zero_one(y: Array, loss: Any) -> None:
+    """Check that the outcome of a binary loss is 0 or 1."""
     found = np.unique(y)
     if not np.isin(found, (0.0, 1.0)).all():
         shown = ", ".join(f"{value:g}" for value in found[:5]) + (", ..." if found.size > 5 else "")
         raise ValueError(f"y must be 0 or 1 for {loss!r}, got the values {shown}.")
-    if found.size < 2:
-        raise ValueError(f"y is {found[0]:g} in every row; {loss!r} needs both 0 and 1.")
+
+
+def check_both(y: Array, loss: Any, rows: str = "every row") -> None:
+    """Check that the outcome of a binary loss is 0 or 1, and takes both values.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+    loss : Loss
+    rows : str, default="every row"
+        Which rows these are, for the message.
+    """
+    check_zero_one(y, loss)
+    if len(y) and np.ptp(y) == 0:
+        raise ValueError(f"y is {y[0]:g} in {rows}; {loss!r} needs both 0 and 1.")
 
 
 def check_same_length(**arrays: Array) -> None:
@@ -110,12 +186,25 @@ def check_varies(A: Array, name: str, meaning: str) -> None:
         raise ValueError(f"{name} is constant: {meaning}.")
 
 
-def check_weights(sample_weight: Data, n_rows: int) -> Array:
-    """Return non-negative weights, not all zero; None is a weight of one for each row."""
+def check_width(A: Array, name: str, n_columns: int) -> None:
+    """Check that A has as many columns as the features were made for."""
+    if A.shape[1] != n_columns:
+        raise ValueError(f"{name} has {A.shape[1]} columns, but the features are of {n_columns}.")
+
+
+def check_weights(sample_weight: Data, n_rows: int, *, may_vanish: bool = False) -> Array:
+    """Return non-negative weights, not all zero; None is a weight of one for each row.
+
+    With ``may_vanish`` they may all be zero: rows are a part of the data only.
+    """
     if sample_weight is None:
         return np.ones(n_rows)
     weights = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        sample_weight,
+        ensure_2d=False,
+        dtype=np.float64,
+        input_name="sample_weight",
+        ensure_min_samples=0 if may_vanish else 1,
     )
     if weights.shape != (n_rows,):
         raise ValueError(
@@ -124,6 +213,6 @@ def check_weights(sample_weight: Data, n_rows: int) -> Array:
     if (weights < 0).any():
         worst = int(np.argmin(weights))
         raise ValueError(f"sample_weight must not be negative; row {worst} has {weights[worst]:g}.")
-    if not weights.any():
+    if not (may_vanish or weights.any()):
         raise ValueError("sample_weight is zero for every row: nothing is left to learn from.")
     return weights

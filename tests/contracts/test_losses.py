@@ -38,6 +38,20 @@ def test_d2_is_the_finite_difference_of_value(case):
 
 
 @pytest.mark.parametrize("case", LOSSES)
+@pytest.mark.parametrize("center", [0.0, 40.0, -40.0, 1e3, -1e3, 1e5])
+def test_d22_is_the_finite_difference_of_d2(case, center):
+    loss = case.component
+    v, step = (center + INDEX) * scale(loss), 1e-4 * scale(loss)
+    u = targets(loss)
+    second = (loss.d2(u, v + step) - loss.d2(u, v - step)) / (2 * step)
+    # What is left of the digits of d2, whose largest values grow with the distance.
+    rounding = 1e-11 * (1 + abs(center)) / scale(loss) ** 2
+    np.testing.assert_allclose(loss.d22(u, v), second, atol=rounding, rtol=1e-6)
+    assert (loss.d22(u, v) >= 0).all()
+    assert (loss.d22(u, v) <= loss.curvature * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("case", LOSSES)
 @given(
     u=st.floats(0, 1),
     v=st.floats(-50, 50),
@@ -66,6 +80,7 @@ def test_finite_at_extreme_arguments(case, size):
     v = np.array([-size, size]) * scale(loss)
     assert np.isfinite(loss.value(targets(loss), v)).all()
     assert np.isfinite(loss.d2(targets(loss), v)).all()
+    assert np.isfinite(loss.d22(targets(loss), v)).all()
     assert np.isfinite(loss.mean(v)).all()
     assert (loss.value(targets(loss), v) >= 0).all()
 
@@ -85,6 +100,26 @@ def test_linear_in_the_outcome_if_it_says_so(case):
     u, v, t = targets(loss), INDEX * scale(loss), 0.3
     mixed = loss.d2(t * u + (1 - t) * u[::-1], v)
     np.testing.assert_allclose(mixed, t * loss.d2(u, v) + (1 - t) * loss.d2(u[::-1], v), atol=1e-9)
+
+
+@pytest.mark.parametrize("case", LOSSES)
+def test_symmetric_and_lipschitz_if_it_says_so(case):
+    loss = case.component
+    v = INDEX * scale(loss)
+    if loss.symmetric:
+        np.testing.assert_allclose(loss.value(1.0, 1.0 + v), loss.value(1.0, 1.0 - v))
+    far = np.array([-1e8, 1e8]) * scale(loss)
+    bounded = np.abs(loss.d2(0.5, far)).max() <= 10 * max(scale(loss), 1 / scale(loss))
+    assert bounded == loss.lipschitz
+
+
+@pytest.mark.parametrize("case", table(logistic=LogisticLoss(0.3), probit=ProbitLoss(0.3)))
+def test_link_inverts_the_mean_and_the_variance_is_that_of_the_noise(case):
+    p = np.linspace(0.01, 0.99, 9)
+    np.testing.assert_allclose(case.mean(case.link(p)), p)
+    v = np.linspace(-40, 40, 400_001) * case.scale
+    density = np.gradient(case.mean(v), v)
+    assert np.trapezoid(v**2 * density, v) == pytest.approx(case.noise_variance, rel=1e-6)
 
 
 @pytest.mark.parametrize("case", LOSSES)

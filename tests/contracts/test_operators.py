@@ -5,6 +5,8 @@ import pytest
 from registry import DESIGN, OPERATORS, select
 from sklearn.base import clone
 
+from sagdiv.protocols import Operator
+
 pytestmark = pytest.mark.usefixtures("global_state_untouched")
 
 Z_NEW = DESIGN.draw(100, np.random.RandomState(1))[2]
@@ -25,6 +27,10 @@ def fitted(gaussian_sample):
         return cache[id(case)]
 
     return fit
+
+
+def test_offers_the_contract(case, fitted):
+    assert isinstance(fitted(case), Operator)
 
 
 def test_fit_returns_itself(case, gaussian_sample):
