@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.datasets import load_digits
 from sklearn.utils import check_random_state
 
 from sagdiv._types import Array, Rows, Seed
@@ -98,6 +97,8 @@ class Album:
     """The 1797 images of scikit-learn by digit, split into those to fit on and to test on."""
 
     def __init__(self) -> None:
+        from sklearn.datasets import load_digits  # heavier than all the rest of sagdiv.datasets
+
         digits = load_digits()
         self.images = digits.images / 16.0
         self._digit_of = {

@@ -1,0 +1,220 @@
+"""`DeepSAGDIV`: features learned by networks, and the same descent behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from sagdiv._types import Array, Rows, Seed
+from sagdiv.dask_rows import DaskRows
+from sagdiv.estimator import SAGDIV
+from sagdiv.feature_maps import FeatureMaps, default_x_features
+from sagdiv.features import KernelFeatures
+from sagdiv.kernel_sagdiv import KernelSAGDIV
+from sagdiv.neural.cross_fitting import CrossFittedFeatures
+from sagdiv.neural.density_ratio import NeuralDensityRatio
+from sagdiv.neural.features import CanonicalFeatures
+from sagdiv.neural.networks import MLP
+from sagdiv.neural.outcome import NeuralOutcome
+from sagdiv.neural.regressor import ImageInputs
+from sagdiv.neural.training import Training
+from sagdiv.operators import MeanEmbeddingOperator
+from sagdiv.protocols import Loss
+from sagdiv.rows import RowBlocks
+from sagdiv.sets import SupNormBall
+from sagdiv.sketch import Sketch
+
+__all__ = ["DeepSAGDIV", "LearnedMap"]
+
+_PILOT_ROWS = 20_000  # networks are trained on a sample of this size
+_X_SCALE = 0.2  # of learned features of x, where kernel features have about one
+
+
+class DeepSAGDIV(ImageInputs, KernelSAGDIV):
+    r"""`KernelSAGDIV` on features that networks have learned from the data.
+
+    Two networks learn the functions of x and of z that are most correlated, by the least-squares
+    loss of the density ratio (`CanonicalFeatures`). The descent is that of `KernelSAGDIV`,
+
+    .. math:: \dot h_t = -\, T\, \hat P^* \partial_2 \ell( Y, \hat P[h_t](Z) ), \qquad
+              h_t = \phi' a_t ,
+
+    on phi = (kernel features, s_j^2 u_j(x) / 5) and psi = (kernel features, v_j(z)) with canonical
+    variates u, v and correlations s: a direction is easier to learn the better the instrument
+    moves it. Images have no kernel features. `paper` is the paper's own algorithm.
+
+    Parameters
+    ----------
+    loss : Loss, default=None
+        None is `SquaredLoss`; `LogisticLoss` and `ProbitLoss` are for a 0/1 outcome.
+    features : CanonicalFeatures, default=None
+        How features are learned: networks, their number of outputs, training. None is
+        `CanonicalFeatures` as it comes.
+    n_folds : int, default=4
+        Networks are cross-fitted over so many folds: raising it leaves more rows for each and
+        takes longer. 1 trains one pair on all rows, which then fits their noise.
+    total_step : float, default=None
+        t, the sum of all step sizes: raising it follows the data more closely. None is the rule
+        of `KernelSAGDIV`.
+    exogenous : sequence of str or int, default=()
+        Names or positions of the columns of X that are exogenous; not for images.
+    batch_size : int, default=None
+        None follows the flow exactly. A number descends by stochastic gradients of so many rows.
+    n_jobs : int, default=None
+        Threads that visit blocks of rows. The answer does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Initial weights and batches. None is a fixed choice.
+
+    Attributes
+    ----------
+    features_ : CrossFittedFeatures
+        Fitted, with the networks and the history of every fold.
+    x_shape_, z_shape_ : tuple of int
+        Shape of one row of X and of Z.
+    coef_, Phi_, P_, r_, path_, singular_values_, maps_, ... : as in `KernelSAGDIV`
+
+    Notes
+    -----
+    Networks see at most 20 000 rows, the moments behind them all. Nothing can be learned of h in
+    directions that the instrument does not move; and with few rows of many columns the features
+    fit noise, which draws the answer towards the confounded one.
+
+    References
+    ----------
+    Fonseca, Peixoto and Saporito (2024), Nonparametric Instrumental Variable Regression through
+    Stochastic Approximate Gradients.
+
+    Examples
+    --------
+    >>> from sagdiv import DeepSAGDIV
+    >>> from sagdiv.datasets import make_continuous
+    >>> data = make_continuous("sin", 1000, random_state=0)
+    >>> model = DeepSAGDIV().fit(data.X, data.y, data.Z)
+    >>> X_new = data.sample_X(1000, random_state=1)
+    >>> bool(((model.predict(X_new) - data.h_star(X_new)) ** 2).mean() < 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        loss: Loss | None = None,
+        *,
+        features: CanonicalFeatures | None = None,
+        n_folds: int = 4,
+        total_step: float | None = None,
+        exogenous: Sequence[str | int] = (),
+        batch_size: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.loss = loss
+        self.features = features
+        self.n_folds = n_folds
+        self.total_step = total_step
+        self.exogenous = exogenous
+        self.batch_size = batch_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @staticmethod
+    def paper(**overrides: Any) -> SAGDIV:
+        """Return the paper's deep variant: a `SAGDIV` with every setting as published.
+
+        Networks with hidden layers of 64 and 32 for the density ratio (dropout 0.01, L2 0.005)
+        and the outcome (L2 0.003), rectified linear or, for a binary loss, sigmoid; Adam with
+        learning rate 0.01 and batches of 512 for 150 000 / N epochs with early stopping; the
+        kernel operator and the descent of `KernelSAGDIV.paper`.
+
+        Parameters
+        ----------
+        **overrides
+            Any parameter of `SAGDIV`, for example ``loss=LogisticLoss()``.
+        """
+        loss = overrides.get("loss")
+        binary = loss is not None and loss.binary
+        activation = "sigmoid" if binary else "relu"
+        training = partial(Training, batch_size=512, learning_rate=1e-2, row_visits=150_000)
+        settings: dict[str, Any] = {
+            "density_ratio": NeuralDensityRatio(
+                MLP((64, 32), activation, dropout=0.01), training(weight_decay=5e-3)
+            ),
+            "operator": MeanEmbeddingOperator(),
+            "outcome": NeuralOutcome(
+                MLP((64, 32), activation),
+                training(weight_decay=3e-3),
+                loss="cross_entropy" if binary else "squared",
+            ),
+            "convex_set": SupNormBall(10.0),
+            "warm_up": 100,
+        }
+        return SAGDIV(**(settings | overrides))
+
+    def _fit_maps(self, rows: RowBlocks | DaskRows) -> FeatureMaps:
+        sample = rows.total(partial(_pilot, self._seed()))
+        X, Z = sample.rows[:, : self.n_features_in_], sample.rows[:, self.n_features_in_ :]
+        x_image, z_image = len(self.x_shape_) > 1, len(self.z_shape_) > 1
+        if self._exogenous.size and (x_image or z_image):
+            raise ValueError(
+                "exogenous names columns, and images have none; give X and Z as tables."
+            )
+        learner = CanonicalFeatures() if self.features is None else clone(self.features)
+        learner.set_params(
+            x_shape=self.x_shape_ if x_image else None, z_shape=self.z_shape_ if z_image else None
+        )
+        self.features_ = CrossFittedFeatures(
+            learner, n_folds=self.n_folds, random_state=self._seed()
+        ).fit(X, Z, sample.weights)
+        s = self.features_.correlations_
+        x_known = None if x_image else default_x_features(X.shape[1]).fit(X, sample.weights)
+        z_known = None if z_image else KernelFeatures().fit(Z, sample.weights)
+        return FeatureMaps(
+            LearnedMap(self.features_.transform_x, _X_SCALE * s**2, X.shape[1], x_known),
+            LearnedMap(self.features_.transform_z, np.ones_like(s), Z.shape[1], z_known),
+        )
+
+
+class LearnedMap:
+    """Features that are known already, and scaled canonical variates behind them.
+
+    Parameters
+    ----------
+    variates : callable
+        Rows to canonical variates, shape (n, k).
+    scale : array of shape (k,)
+        Raising it makes a variate cheaper to use.
+    width : int
+        Number of columns of the rows.
+    known : fitted feature map, default=None
+        None is the constant alone.
+    """
+
+    def __init__(
+        self,
+        variates: Callable[[Array], Array],
+        scale: Array,
+        width: int,
+        known: KernelFeatures | None = None,
+    ) -> None:
+        self.variates = variates
+        self.scale = scale
+        self.known = known
+        self.n_features_in_ = width
+        n_known = self._known(np.zeros((1, width))).shape[1]
+        learned = np.arange(n_known, n_known + len(scale))
+        self.n_affine_ = 1 if known is None else known.n_affine_
+        self.groups_: list[Rows] = [*([] if known is None else known.groups_), learned]
+
+    def transform(self, A: Array) -> Array:
+        """Return the features of the rows of A, shape (n, b)."""
+        return np.column_stack([self._known(A), self.variates(A) * self.scale])
+
+    def _known(self, A: Array) -> Array:
+        return np.ones((len(A), 1)) if self.known is None else self.known.transform(A)
+
+
+def _pilot(seed: int, X: Array, y: Array, Z: Array, weights: Array) -> Sketch:
+    return Sketch.of(np.column_stack([X, Z]), weights, _PILOT_ROWS, seed)

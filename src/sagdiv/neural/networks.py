@@ -1,0 +1,203 @@
+"""Network factories, and the wrapper that makes a trained network a plain picklable value.
+
+A factory is any callable ``factory(shape, n_outputs)`` that returns a `torch.nn.Module`, where
+``shape`` is ``(d,)`` for tables and ``(height, width[, channels])`` for images. Modules are always
+handed rows: images arrive flattened, as everywhere in the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from sklearn.utils import gen_batches
+from torch import Tensor, nn
+
+from sagdiv._types import Array
+from sagdiv.kernels import column_scales
+
+__all__ = ["MLP", "ConvNet", "Factory", "Network", "Shape", "default_network", "tensor"]
+
+Shape: TypeAlias = tuple[int, ...]
+Factory: TypeAlias = Callable[[Shape, int], nn.Module]
+
+_ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "leaky_relu": nn.LeakyReLU,
+    "sigmoid": nn.Sigmoid,
+    "silu": nn.SiLU,
+    "tanh": nn.Tanh,
+}
+_BLOCK_ELEMENTS = 4_000_000  # numbers handed to a network at once: 16 MB
+
+
+@dataclass(frozen=True)
+class MLP:
+    """Factory of dense networks.
+
+    Parameters
+    ----------
+    hidden : tuple of int, default=(64, 32)
+        Widths of the hidden layers.
+    activation : {"relu", "leaky_relu", "sigmoid", "silu", "tanh"}, default="silu"
+    dropout : float, default=0.0
+        Share of hidden units left out at each training step; raising it smooths the function.
+    """
+
+    hidden: tuple[int, ...] = (64, 32)
+    activation: str = "silu"
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.activation not in _ACTIVATIONS:
+            raise ValueError(
+                f"activation must be one of {', '.join(map(repr, _ACTIVATIONS))}, "
+                f"got {self.activation!r}."
+            )
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must lie in [0, 1), got {self.dropout!r}.")
+
+    def __call__(self, shape: Shape, n_outputs: int) -> nn.Module:
+        """Return a fresh network on rows of ``prod(shape)`` numbers."""
+        layers: list[nn.Module] = []
+        width = prod(shape)
+        for units in self.hidden:
+            layers += [nn.Linear(width, units), _ACTIVATIONS[self.activation]()]
+            if self.dropout:
+                layers.append(nn.Dropout(self.dropout))
+            width = units
+        return nn.Sequential(*layers, nn.Linear(width, n_outputs))
+
+
+@dataclass(frozen=True)
+class ConvNet:
+    """Factory of small convolutional networks for images of any size from 4 x 4 upwards.
+
+    Parameters
+    ----------
+    channels : tuple of int, default=(16, 32)
+        Filters of each 3 x 3 convolution; each is followed by a 2 x 2 maximum.
+    hidden : tuple of int, default=(64,)
+        Widths of the dense layers behind them.
+    dropout : float, default=0.0
+        Share of dense units left out at each training step.
+    """
+
+    channels: tuple[int, ...] = (16, 32)
+    hidden: tuple[int, ...] = (64,)
+    dropout: float = 0.0
+
+    def __call__(self, shape: Shape, n_outputs: int) -> nn.Module:
+        """Return a fresh network on flattened images of the given shape."""
+        if len(shape) not in (2, 3) or min(shape[:2]) < 4:
+            raise ValueError(
+                "ConvNet needs images of shape (height, width[, channels]), at least 4 x 4, "
+                f"got rows of shape {shape}; use MLP for tables."
+            )
+        height, width, n_channels = (*shape, 1)[:3]
+        layers: list[nn.Module] = [_ToImage(height, width, n_channels)]
+        for filters in self.channels:
+            layers += [nn.Conv2d(n_channels, filters, 3, padding=1), nn.ReLU()]
+            layers.append(nn.MaxPool2d(2, ceil_mode=True))
+            n_channels, height, width = filters, -(-height // 2), -(-width // 2)
+        # Large images are averaged down, so that the dense layers do not grow with them.
+        grid = min(height, 4), min(width, 4)
+        layers += [nn.AdaptiveAvgPool2d(grid), nn.Flatten()]
+        dense = MLP(self.hidden, dropout=self.dropout)
+        return nn.Sequential(*layers, dense((n_channels * prod(grid),), n_outputs))
+
+
+def default_network(shape: Shape, n_outputs: int) -> nn.Module:
+    """Return `ConvNet` for images and `MLP` for tables."""
+    factory: Factory = MLP() if len(shape) == 1 else ConvNet()
+    return factory(shape, n_outputs)
+
+
+class Network:
+    """A module and its factory; it pickles as the factory and plain arrays.
+
+    Trained in single precision, it answers in double, so that an answer does not depend on the
+    rows it was asked for together with. Its first layer standardises what it is given: each column
+    of a table, all pixels of an image alike.
+
+    Parameters
+    ----------
+    factory : callable
+    shape : tuple of int
+        Shape of one row before it was flattened.
+    n_outputs : int
+    rows : array of shape (n, prod(shape))
+        Training rows, from which location and spread are taken.
+    """
+
+    def __init__(self, factory: Factory, shape: Shape, n_outputs: int, rows: Array) -> None:
+        self.factory, self.shape, self.n_outputs = factory, shape, n_outputs
+        self.module = self._build()
+        standardize = self.module[0]
+        assert isinstance(standardize, _Standardize)
+        columns = rows if len(shape) == 1 else rows.reshape(-1, 1)
+        standardize.location.copy_(tensor(columns.mean(axis=0)))
+        standardize.scale.copy_(tensor(column_scales(columns)))
+
+    def __call__(self, rows: Array) -> Array:
+        """Return the outputs of the trained network at the given rows, shape (n, n_outputs)."""
+        outputs = np.empty((len(rows), self.n_outputs))
+        with torch.no_grad():
+            for block in gen_batches(len(rows), max(1, _BLOCK_ELEMENTS // rows.shape[1])):
+                outputs[block] = self.module(torch.from_numpy(rows[block])).numpy()
+        return outputs
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the factory and the weights as arrays: no torch object, no device."""
+        weights = {name: t.float().numpy() for name, t in self.module.state_dict().items()}
+        return {
+            "factory": self.factory,
+            "shape": self.shape,
+            "n_outputs": self.n_outputs,
+            "weights": weights,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Rebuild the module on the CPU."""
+        self.factory, self.n_outputs = state["factory"], state["n_outputs"]
+        self.shape = tuple(state["shape"])
+        with torch.random.fork_rng(devices=[]):  # the weights drawn here are overwritten
+            self.module = self._build()
+        weights = {name: torch.as_tensor(a) for name, a in state["weights"].items()}
+        self.module.load_state_dict(weights)
+        self.module.double().eval()
+
+    def _build(self) -> nn.Sequential:
+        columns = self.shape[0] if len(self.shape) == 1 else 1
+        return nn.Sequential(_Standardize(columns), self.factory(self.shape, self.n_outputs))
+
+
+def tensor(array: Array) -> Tensor:
+    """Return an array as a tensor in single precision, in which networks are trained."""
+    return torch.tensor(array, dtype=torch.float32)
+
+
+class _Standardize(nn.Module):
+    location: Tensor
+    scale: Tensor
+
+    def __init__(self, n_columns: int) -> None:
+        super().__init__()
+        self.register_buffer("location", torch.zeros(n_columns))
+        self.register_buffer("scale", torch.ones(n_columns))
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return (rows - self.location) / self.scale
+
+
+class _ToImage(nn.Module):
+    def __init__(self, height: int, width: int, n_channels: int) -> None:
+        super().__init__()
+        self.shape = (height, width, n_channels)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return rows.reshape(-1, *self.shape).permute(0, 3, 1, 2)
