@@ -1,0 +1,67 @@
+"""Every baseline and what it claims to be able to do: one table drives the contracts.
+
+A new baseline is tested by adding a row.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from sagdiv.baselines import (
+    KIV,
+    MMRIV,
+    TSLS,
+    BoostIV,
+    DualIV,
+    KernelRegression,
+    KernelTikhonov,
+    RKHSMinimax,
+    SieveIV,
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A baseline and its capabilities.
+
+    scale_free : c y gives c h
+    shift_free : y + c gives h + c
+    order_free : the order of the rows in fit does not matter
+    uses_instrument : another Z gives another answer
+    seeded : the answer depends on random_state
+    """
+
+    estimator: Any
+    scale_free: bool = True
+    shift_free: bool = False
+    order_free: bool = False
+    uses_instrument: bool = True
+    seeded: bool = False
+
+
+def table(**cases):
+    return [pytest.param(case, id=name) for name, case in cases.items()]
+
+
+def select(capability, value=True):
+    return [param for param in BASELINES if getattr(param.values[0], capability) is value]
+
+
+BASELINES = table(
+    tsls=Case(TSLS(), shift_free=True, order_free=True),
+    tsls_polynomial=Case(TSLS("polynomial"), shift_free=True, order_free=True),
+    tsls_spline=Case(TSLS("spline", random_state=0), shift_free=True),
+    tsls_knots=Case(TSLS("spline", n_knots=4), shift_free=True, order_free=True),
+    sieve=Case(SieveIV(random_state=0), shift_free=True),
+    landweber=Case(KernelTikhonov(), order_free=True),
+    tikhonov=Case(KernelTikhonov("tikhonov"), order_free=True),
+    kiv=Case(KIV(random_state=0), seeded=True),
+    kiv_paper=Case(KIV(swap=False, random_state=0), seeded=True),
+    kiv_nystroem=Case(KIV(n_components=20, random_state=0), seeded=True),
+    dualiv=Case(DualIV(random_state=0), seeded=True),
+    mmriv=Case(MMRIV(n_folds=10, random_state=0), seeded=True),
+    minimax=Case(RKHSMinimax(random_state=0), seeded=True),
+    boost=Case(BoostIV(random_state=0), shift_free=True, seeded=True),
+    kernel_regression=Case(KernelRegression(), order_free=True, uses_instrument=False),
+)

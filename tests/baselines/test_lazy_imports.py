@@ -1,0 +1,44 @@
+"""The baselines that need torch are there when asked for, and say what is missing if it is."""
+
+import subprocess
+import sys
+
+import pytest
+
+import sagdiv.baselines
+
+WITHOUT_TORCH = """
+import sys
+
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, NoTorch())
+from sagdiv import baselines
+baselines.KIV()
+assert "DeepIV" in dir(baselines)
+for name in ("DeepIV", "DeepGMM", "DirectNetwork"):
+    try:
+        getattr(baselines, name)
+    except ImportError as error:
+        assert f'{name} needs torch' in str(error), error
+        assert 'pip install "sagdiv[deep]"' in str(error), error
+    else:
+        raise AssertionError(name)
+"""
+
+
+def test_without_torch():
+    subprocess.run([sys.executable, "-c", WITHOUT_TORCH], check=True)
+
+
+def test_importing_the_baselines_does_not_import_torch():
+    code = "import sys, sagdiv.baselines; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_unknown_name():
+    with pytest.raises(AttributeError, match="has no attribute 'DeepForest'"):
+        sagdiv.baselines.DeepForest  # noqa: B018
