@@ -1,0 +1,50 @@
+"""The summary that ``sagdiv fit`` prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sagdiv.report import Curve, Findings
+
+__all__ = ["print_summary"]
+
+_COLOURS = {"good": "green", "caution": "yellow", "bad": "red"}
+_SHOWN = 5
+
+
+def print_summary(found: Findings, folder: Path, notes: list[str]) -> None:
+    """Print curves, diagnostics and where everything was written."""
+    console = Console(highlight=False)
+    fit = found.fit
+    console.print(f"[bold]{escape(fit.formula)}[/bold], {fit.n_rows} rows", soft_wrap=True)
+    if fit.n_dropped:
+        counts = ", ".join(f"{name} {count}" for name, count in fit.missing.items())
+        console.print(f"{fit.n_dropped} rows left out for missing values: {escape(counts)}")
+    for curve in found.curves:
+        console.print(_table(curve, fit.outcome))
+    for title, text in found.numbers:
+        console.print(f"[bold]{escape(title)}[/bold] {escape(text)}")
+    colour = _COLOURS[found.verdict]
+    console.print(f"\n[bold {colour}]{escape(found.headline)}[/bold {colour}]")
+    for reason in found.reasons:
+        console.print(f"[{colour}]-[/{colour}] {escape(reason)}")
+    for note in notes:
+        console.print(f"Note: {escape(note)}")
+    console.print(f"\nEverything is in {escape(str(folder))}: open report.html.", soft_wrap=True)
+
+
+def _table(curve: Curve, outcome: str) -> Table:
+    table = Table(
+        title=f"{escape(outcome)} against {escape(curve.treatment)}", title_justify="left"
+    )
+    columns = curve.as_dict()
+    for name in columns:
+        table.add_column(escape(name.replace("_", " ")), justify="right")
+    last = len(curve.x) - 1
+    for i in sorted({round(k * last / (_SHOWN - 1)) for k in range(_SHOWN)}):
+        table.add_row(*(f"{column[i]:.4g}" for column in columns.values()))
+    return table

@@ -1,0 +1,292 @@
+"""One self-contained page from findings: no network, no scripts but the one beside this file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from sagdiv._types import Array
+from sagdiv.report.charts import Chart
+from sagdiv.report.findings import Curve, Findings
+
+__all__ = ["report_html"]
+
+_CITATION = (
+    "Fonseca, Peixoto and Saporito (2024), Nonparametric Instrumental Variable Regression through "
+    "Stochastic Approximate Gradients, Advances in Neural Information Processing Systems 37. "
+    "arXiv:2402.05639."
+)
+_SIZES = {"wide": (760.0, 400.0), "narrow": (380.0, 330.0)}
+_MOST_POINTS = 1500
+_TABLE_ROWS = 9
+_LEGEND = {
+    "structural": ('<path class="line" d="M0 6H28"/>', "structural function h"),
+    "pointwise": ('<rect class="band pointwise" width="28" height="12"/>', "{level} intervals"),
+    "uniform": ('<rect class="band" width="28" height="12"/>', "{level} band for the whole curve"),
+    "confounded": ('<path class="line other" d="M0 6H28"/>', "ordinary regression, confounded"),
+    "data": ('<path class="points" d="M5 6h0M14 3h0M23 9h0"/>', "data"),
+}
+
+
+def report_html(found: Findings, run: Mapping[str, Any]) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    found : Findings
+    run : mapping
+        What ``run.json`` notes: ``command``, ``version``, ``settings`` and so on; only ``version``
+        must be there.
+    """
+    fit = found.fit
+    page = Template(_resource("page.html"))
+    treatments = ", ".join(fit.treatments)
+    return page.substitute(
+        title=escape(f"What {treatments} does to {fit.outcome}"),
+        question=escape(_question(found)),
+        style=_resource("style.css"),
+        script=_resource("hover.js"),
+        verdict=found.verdict,
+        reading=_reading(found),
+        curves="".join(_curve_section(found, curve) for curve in found.curves),
+        checks="".join(_card(*number) for number in found.numbers),
+        diagnostic_charts=_strength_figure(found) + _risk_figure(found),
+        data=_data_section(found, run),
+        method=_definitions(_method(found, run)),
+        reproduce=_reproduce(run),
+        version=escape(str(run["version"])),
+    )
+
+
+def _question(found: Findings) -> str:
+    fit = found.fit
+    given = f", given {', '.join(fit.controls)}" if fit.controls else ""
+    return (
+        f"How {fit.outcome} would respond if {' and '.join(fit.treatments)} were changed{given}; "
+        f"learnt from how {', '.join(fit.instruments)} moves "
+        f"{'them' if len(fit.treatments) > 1 else 'it'}, in {fit.n_rows} rows."
+    )
+
+
+def _curve_section(found: Findings, curve: Curve) -> str:
+    fit = found.fit
+    level = f"{100 * curve.level:g} %"
+    charts = {name: _curve_chart(found, curve, size) for name, size in _SIZES.items()}
+    held = (
+        f"The other regressors have their middle values: {escape(_listed(curve.held))}."
+        if curve.held
+        else ""
+    )
+    shown = ["structural", "pointwise", "uniform", "confounded", "data"]
+    if curve.band is None:
+        shown = ["structural", "confounded", "data"]
+    if not found.outcome_on_scale:
+        shown.remove("data")
+    legend = "".join(
+        f'<li><svg viewBox="0 0 28 12" aria-hidden="true">{mark}</svg>{words.format(level=level)}'
+        "</li>"
+        for mark, words in (_LEGEND[name] for name in shown)
+    )
+    svg = "".join(
+        chart.svg(f"{fit.outcome} against {curve.treatment}", name)
+        for name, chart in charts.items()
+    )
+    hover = escape(json.dumps(_hover(curve, charts)), quote=True)
+    return (
+        f"<section><h2>The curve: {escape(fit.outcome)} against {escape(curve.treatment)}</h2>"
+        f'<figure data-curve="{hover}" tabindex="0"><ul class="legend">{legend}</ul>{svg}'
+        '<p class="readout" role="status"></p>'
+        f'<figcaption>{held} <span class="hint">Move over the chart, or use the arrow keys, for '
+        f"values.</span></figcaption></figure>{_curve_table(curve)}</section>"
+    )
+
+
+def _curve_chart(found: Findings, curve: Curve, size: tuple[float, float]) -> Chart:
+    low, high = float(curve.x[0]), float(curve.x[-1])
+    x, y = found.observed(curve.treatment, _MOST_POINTS)
+    seen = y[(x >= low) & (x <= high)] if found.outcome_on_scale else y[:0]
+    band = curve.band
+    drawn = [curve.estimate, curve.confounded, *([] if band is None else [band.lower, band.upper])]
+    values = np.concatenate([*drawn, np.quantile(seen, [0.02, 0.98]) if len(seen) else []])
+    bottom, top = float(values.min()), float(values.max())
+    margin = 0.05 * (top - bottom) or 0.5
+    label = found.fit.outcome if found.outcome_on_scale else f"index h of {found.fit.outcome}"
+    chart = Chart((low, high), (bottom - margin, top + margin), curve.treatment, label, *size)
+    if found.outcome_on_scale:
+        chart.points(x, y, "data")
+    if band is not None:
+        chart.band(curve.x, band.uniform_lower, band.uniform_upper, "uniform")
+        chart.band(curve.x, band.lower, band.upper, "pointwise")
+    chart.line(curve.x, curve.confounded, "other")
+    chart.line(curve.x, curve.estimate, "structural")
+    return chart
+
+
+def _hover(curve: Curve, charts: Mapping[str, Chart]) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "name": curve.treatment,
+        "x": _short(curve.x),
+        "y": _short(curve.estimate),
+        "pixels": {
+            name: {
+                "x": _short(chart.at_x(curve.x)),
+                "y": _short(chart.at_y(curve.estimate)),
+            }
+            for name, chart in charts.items()
+        },
+    }
+    return data | {name: _short(edge) for name, edge in curve.edges.items()}
+
+
+def _curve_table(curve: Curve) -> str:
+    rows = np.linspace(0, len(curve.x) - 1, _TABLE_ROWS).astype(int)
+    columns = curve.as_dict()
+    header = [name.replace("_", " ") for name in columns]
+    return _table(header, [[_number(column[i]) for column in columns.values()] for i in rows])
+
+
+def _reading(found: Findings) -> str:
+    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in found.reasons)
+    return f"<p>{escape(found.headline)}</p>" + (f"<ul>{reasons}</ul>" if reasons else "")
+
+
+def _card(title: str, text: str) -> str:
+    return f'<div class="card"><h3>{escape(title)}</h3><p>{escape(text)}</p></div>'
+
+
+def _strength_figure(found: Findings) -> str:
+    strength = found.analysis.strength
+
+    def chart(size: tuple[float, float]) -> Chart:
+        s = np.asarray(strength.correlations)[:12]
+        order = np.arange(1.0, len(s) + 1)
+        ends = (0.4, len(s) + 0.6)
+        axes = Chart(ends, (0.0, 1.05), "direction", "correlation of X and Z", *size)
+        useful = ["useful" if value > strength.threshold else "" for value in s]
+        axes.bars(order, s, useful)
+        axes.line(np.array(ends), np.full(2, strength.threshold), "threshold")
+        return axes
+
+    return _figure(
+        chart,
+        "Strength of the instrument",
+        "How strongly the instrument moves the treatment, direction by direction. Below the dotted "
+        "line is what an irrelevant instrument would reach by chance.",
+    )
+
+
+def _risk_figure(found: Findings) -> str:
+    path = getattr(found.fit.estimator, "path_", None)
+    risk = getattr(path, "risk", None)
+    if path is None or risk is None or not hasattr(path, "total_step") or not risk[-1] < 0:
+        return ""
+
+    def chart(size: tuple[float, float]) -> Chart:
+        x, fall = np.log10(path.steps / path.total_step), 100 * risk / risk[-1]
+        ends, percent = (float(x[0]), float(x[-1])), (0.0, 105.0)
+        axes = Chart(ends, percent, "log10 of total step / chosen", "fall of the risk, %", *size)
+        axes.line(x, fall, "structural")
+        axes.line(np.zeros(2), np.array(percent), "threshold")
+        return axes
+
+    return _figure(
+        chart,
+        "Risk along the descent",
+        "The longer the descent, the closer it follows the data; the dotted line is where it was "
+        "stopped. 100 % is what ten times as long would reach.",
+    )
+
+
+def _figure(chart: Callable[[tuple[float, float]], Chart], title: str, caption: str) -> str:
+    svg = "".join(chart(size).svg(title, name) for name, size in _SIZES.items())
+    return f"<figure><h3>{title}</h3>{svg}<figcaption>{caption}</figcaption></figure>"
+
+
+def _data_section(found: Findings, run: Mapping[str, Any]) -> str:
+    fit = found.fit
+    roles = {"outcome": [fit.outcome], "treatment": fit.treatments}
+    roles |= {"control": fit.controls, "instrument": fit.instruments}
+    X, Z = fit.X, fit.Z
+    rows = []
+    for role, names in roles.items():
+        for name in names:
+            values = fit.y if role == "outcome" else (Z if role == "instrument" else X)[name]
+            values = np.asarray(values)
+            numbers = (values.mean(), values.std(), values.min(), values.max())
+            rows.append([name, role, *map(_number, numbers)])
+    left_out = ""
+    if fit.n_dropped:
+        left_out = (
+            f"{fit.n_dropped} rows were left out because values are missing "
+            f"({_listed(fit.missing)})."
+        )
+    source = f"From {run['data']}. " if "data" in run else ""
+    return f"<p>{escape(source)}{fit.n_rows} rows. {escape(left_out)}</p>" + _table(
+        ["column", "role", "mean", "deviation", "least", "greatest"], rows, n_text=2
+    )
+
+
+def _method(found: Findings, run: Mapping[str, Any]) -> dict[str, str]:
+    fit = found.fit
+    method = {
+        "formula": fit.formula,
+        "estimator": " ".join(repr(fit.estimator).split()),
+        "condition": "E[Y - h(X) | Z] = 0, solved by descending the projected risk",
+    }
+    if isinstance(total_step := getattr(fit.estimator, "total_step_", None), float):
+        method["total step"] = _number(total_step)
+    method["uncertainty"] = found.uncertainty
+    if run.get("notes"):
+        method["warnings"] = " ".join(run["notes"])
+    for key in ("seconds", "date", "version", "python"):
+        if key in run:
+            method[key] = str(run[key])
+    return method
+
+
+def _reproduce(run: Mapping[str, Any]) -> str:
+    command = f"<pre>{escape(str(run['command']))}</pre>" if "command" in run else ""
+    digest = f"<p>SHA-256 of the data: {escape(run['sha256'])}.</p>" if "sha256" in run else ""
+    return f'{command}<div class="note">{digest}<p>{escape(_CITATION)}</p></div>'
+
+
+def _definitions(entries: Mapping[str, str]) -> str:
+    listed = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in entries.items())
+    return f"<dl>{listed}</dl>"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]], n_text: int = 1) -> str:
+    def cells(tag: str, row: Sequence[str]) -> str:
+        return "".join(
+            f"<{tag}{' class=text' if j < n_text else ''}>{escape(cell)}</{tag}>"
+            for j, cell in enumerate(row)
+        )
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    head = f"<thead><tr>{cells('th', header)}</tr></thead>"
+    return f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name} {_number(value) if isinstance(value, float) else value}"
+        for name, value in values.items()
+    )
+
+
+def _short(values: Array) -> list[float]:
+    return [float(f"{value:.6g}") for value in values]
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _resource(name: str) -> str:
+    return files("sagdiv.report").joinpath(name).read_text(encoding="utf-8")

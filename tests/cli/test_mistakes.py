@@ -1,0 +1,252 @@
+"""The mistakes of a person: one clear line, an exit code that is not zero, and nothing written."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import sagdiv.cli.fitting
+import sagdiv.cli.tables
+
+FORMULA = "y ~ w + [x ~ z]"
+
+
+def test_a_missing_file(refused, data):
+    assert "there is no file nothing.csv." in refused("fit", "nothing.csv", FORMULA)
+    assert "did you mean data.csv?" in refused("fit", "dta.csv", FORMULA)
+
+
+def test_a_folder(refused, folder):
+    assert "is a folder" in refused("fit", folder, FORMULA)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"", "is empty"),
+        ("a.csv", b"\n\n\n", "has no header line"),
+        ("a.csv", b"y,x\0\n1,2\n", "is not a text table"),
+        ("a.csv", b"y,x,z,w\n1,2,3\xe9,4\n", "not text in utf-8; try --encoding latin-1"),
+        ("a.csv", b"y,x,z,w\n1,2,3,4\n1,2,3,4,5,6\n", "line 3, saw 6"),
+        ("a.csv", b"y,x,z,w\n1,5,2,3,4\n", "4 names in its header, but 5 columns"),
+        ("a.csv", b"y,x,x,z,w\n1,2,3,4,5\n", "there are 2 columns 'x'"),
+        ("a.csv", b"y,x,z,w\n", "has 0 rows of data"),
+        ("a.csv", b"y,x,z,w", "has 0 rows of data"),
+        ("a.parquet", b"y,x,z,w\n1,2,3,4\n", "is damaged, or not what .parquet says"),
+        ("a.feather", b"y,x,z,w\n1,2,3,4\n", "is damaged, or not what .feather says"),
+        ("a.xlsx", b"PK", "Save the sheet as CSV"),
+        ("a.sav", b"$FL2", "is not one of .csv"),
+    ],
+)
+def test_a_file_that_is_no_table(refused, folder, name, content, message):
+    (folder / name).write_bytes(content)
+    assert message in refused("fit", name, FORMULA)
+
+
+@pytest.mark.parametrize(("mark", "shown"), [(";", "';'"), ("\t", "'\\t'"), ("|", "'|'")])
+def test_a_wrong_delimiter(refused, frame, folder, mark, shown):
+    frame.to_csv(folder / "data.csv", sep=mark, index=False)
+    line = refused("fit", "data.csv", FORMULA)
+    assert f"pass --delimiter {shown}" in line
+
+
+def test_a_misspelt_column(refused, data):
+    assert "no column 'regoin'; did you mean 'region'?" in refused(
+        "fit", data, "y ~ regoin + [x ~ z]"
+    )
+    assert "did you mean 'works'?" in refused(
+        "fit", data, "--outcome", "work", "--treatment", "x", "--instrument", "z"
+    )
+
+
+def test_text_in_a_numeric_column(refused, frame, folder):
+    x = frame["x"].astype(object)
+    x[[4, 17]] = ["n.a.", "?"]
+    frame.assign(x=x).to_csv(folder / "data.csv", index=False)
+    line = refused("fit", "data.csv", FORMULA)
+    assert "'x' must be numeric, but has text in 2 of 400 rows: 5 ('n.a.'), 18 ('?')" in line
+
+
+def test_missing_values(refused, frame, folder):
+    frame.assign(x=frame["x"].where(frame.index != 6)).to_csv("data.csv", index=False)
+    line = refused("fit", "data.csv", FORMULA)
+    assert "missing in 1 of 400 rows: 7" in line
+    assert "--na-action drop" in line
+
+
+def test_one_value_of_the_instrument(refused, frame):
+    frame.assign(z=3).to_csv("data.csv", index=False)
+    assert "z is 3 in every row: an instrument that never moves" in refused(
+        "fit", "data.csv", FORMULA
+    )
+
+
+def test_twenty_rows(refused, frame):
+    frame.head(20).to_csv("data.csv", index=False)
+    assert "has 20 rows of data; a curve needs at least 50" in refused("fit", "data.csv", FORMULA)
+
+
+def test_twenty_rows_without_missing_values(refused, frame):
+    frame.assign(x=frame["x"].where(frame.index < 20)).to_csv("data.csv", index=False)
+    assert "20 rows are left after 380" in refused(
+        "fit", "data.csv", FORMULA, "--na-action", "drop"
+    )
+
+
+def test_two_gigabytes(refused, folder, monkeypatch):
+    with (folder / "data.csv").open("wb") as file:
+        file.write(b"y,x,z,w\n" + b"1,2,3,4\n" * 200_000)
+        file.truncate(2 << 30)  # a hole, not a single block on the disk
+    monkeypatch.setattr(sagdiv.cli.tables, "_available_memory", lambda: float(4 << 30))
+    line = refused("fit", "data.csv", FORMULA)
+    assert "would take about 24.0 GB in memory, and 4.0 GB are free" in line
+
+
+def test_no_permission_to_write(refused, data, folder, monkeypatch):
+    def deny(*args, **kwargs):
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr("tempfile.mkdtemp", deny)
+    assert refused("fit", data, FORMULA) == f"sagdiv: {folder}: Permission denied."
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_is_read_only(refused, data, folder):
+    (folder / "locked").mkdir(mode=0o500)
+    assert "Permission denied" in refused("fit", data, FORMULA, "-o", "locked/result")
+
+
+def test_a_result_where_something_else_is(refused, data, folder):
+    assert "is a file; name another folder" in refused("fit", data, FORMULA, "-o", "data.csv")
+    (folder / "photos").mkdir()
+    (folder / "photos" / "cat.jpg").write_bytes(b"")
+    for more in ((), ("--replace",)):
+        assert "no result of sagdiv" in refused("fit", data, FORMULA, "-o", "photos", *more)
+
+
+def test_nothing_to_fit(refused, data):
+    assert "say what to fit" in refused("fit", data)
+    assert "not both" in refused("fit", data, FORMULA, "--outcome", "y")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--level", "95"), "--level must lie between 0 and 1"),
+        (("--loss", "logistic"), "y must be 0 or 1"),
+        (("--loss", "logistic", "--method", "tsls"), "has the squared loss only"),
+        (("--delimiter", "::"), "must be one character each"),
+        (("--encoding", "klingon"), "is not known"),
+    ],
+)
+def test_options_that_do_not_fit(refused, data, options, message):
+    assert message in refused("fit", data, FORMULA, *options)
+
+
+def test_options_that_do_not_exist(run, data):
+    for options in (("--method", "magic"), ("--frobnicate",), ("--seed", "-1")):
+        result = run("fit", data, FORMULA, *options)
+        assert result.code == 2
+        assert "Traceback" not in result.err
+
+
+def test_an_interrupt_leaves_nothing(refused, data, monkeypatch):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    for place in ("from_formula", "findings", "save_figures"):
+        with monkeypatch.context() as patch:
+            patch.setattr(sagdiv.cli.fitting, place, interrupt)
+            assert "interrupted; nothing was written" in refused("fit", data, FORMULA, code=130)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_real_interrupt(data, folder):
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-c", "from sagdiv.cli import app; app()"),
+            *("fit", str(data), FORMULA, "--method", "kiv", "--refits", "100000"),
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stderr:
+        if line.startswith("computing"):  # which with so many refits would take days
+            process.send_signal(signal.SIGINT)
+            break
+    error = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 130, error
+    assert "interrupted; nothing was written." in error
+    assert "Traceback" not in error
+    assert [path.name for path in folder.iterdir()] == ["data.csv"]
+
+
+def test_an_interrupt_while_replacing_keeps_the_old_result(run, data, folder, monkeypatch):
+    assert run("fit", data, FORMULA, "-q").code == 0
+    before = {path.name: path.read_bytes() for path in (folder / "result").iterdir()}
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sagdiv.cli.fitting, "report_html", interrupt)
+    assert run("fit", data, FORMULA, "-q", "--replace").code == 130
+    assert {path.name: path.read_bytes() for path in (folder / "result").iterdir()} == before
+
+
+def test_out_of_memory(refused, data, monkeypatch):
+    def exhaust(*args, **kwargs):
+        raise MemoryError
+
+    monkeypatch.setattr(sagdiv.cli.fitting, "from_formula", exhaust)
+    assert "out of memory" in refused("fit", data, FORMULA)
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("1/0"), np.linalg.LinAlgError("singular")])
+def test_our_own_mistakes_are_called_ours(refused, data, monkeypatch, error):
+    def fail(*args, **kwargs):
+        raise error
+
+    monkeypatch.setattr(sagdiv.cli.fitting, "from_formula", fail)
+    line = refused("fit", data, FORMULA, code=70)
+    assert f"internal error, {type(error).__name__}" in line
+    assert "SAGDIV_DEBUG=1" in line
+
+
+def test_a_folder_that_is_no_result(refused, data, folder):
+    for command in (("predict", folder, data), ("report", folder)):
+        assert "is no result of `sagdiv fit`" in refused(*command)
+
+
+def test_new_rows_that_do_not_fit(run, refused, data, frame, folder):
+    run("fit", data, "y ~ region + [x ~ z]", "-q")
+    frame.drop(columns="x").to_csv("new.csv", index=False)
+    assert "no column 'x'" in refused("predict", "result", "new.csv", "-q")
+    frame.assign(region="west").to_csv("new.csv", index=False)
+    assert "a category that the fit did not know" in refused("predict", "result", "new.csv", "-q")
+    (folder / "new.csv").write_text("x,region\n1,north\n,south\n")
+    assert "missing in 1 of 2 rows: 2" in refused("predict", "result", "new.csv", "-q")
+
+
+def test_a_tampered_result(run, refused, data, folder):
+    run("fit", data, FORMULA, "-q")
+    model = folder / "result" / "model.skops"
+    model.write_bytes(model.read_bytes()[:5000])
+    assert "is damaged" in refused("predict", "result", data, "-q")
+    (folder / "result" / "run.json").write_text("{")
+    assert "run.json is damaged" in refused("report", "result")
+
+
+def test_an_unknown_table(refused):
+    assert "no table 'engle'; did you mean 'engel'?" in refused("datasets", "engle")
+
+
+@pytest.mark.parametrize("package", ["typer", "rich"])
+def test_without_its_packages_the_command_says_what_to_install(package):
+    code = f"import sys; sys.modules[{package!r}] = None; from sagdiv.cli import app; app()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr == f'sagdiv: this needs {package}: pip install "sagdiv[cli]"\n'
