@@ -25,7 +25,7 @@ __all__ = ["Flow", "FlowPath"]
 _RANK_TOLERANCE = 1e-12
 _ROUNDING = 1e-14
 _MAX_DOUBLINGS = 5
-_CLEAR_SIGNAL = 10.0  # standard deviations
+_CLEAR_SIGNAL = 20.0  # standard deviations
 
 
 class Flow:

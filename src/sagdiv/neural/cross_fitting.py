@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from scipy.linalg import solve
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from sagdiv._types import Array, Rows, Seed
-from sagdiv.neural.features import CanonicalFeatures, canonical_rotations
+from sagdiv.neural.features import CanonicalFeatures, Rotation, canonical_rotations
 from sagdiv.sketch import row_keys
 from sagdiv.validation import check_integer
 
-__all__ = ["CrossFittedFeatures"]
+__all__ = ["CrossFittedFeatures", "HonestMap"]
 
 _ALIGNMENT_RIDGE = 1e-3
+_RARE = 10.0  # rows of one value; what more rows share cannot be learnt by heart
 
 
 class CrossFittedFeatures(BaseEstimator):
     r"""`CanonicalFeatures` trained on all folds but one, in turn, and put in common coordinates.
 
-    Networks find functions of z that fit the very rows they were trained on, noise included; a
-    first stage on the same rows would take that noise for strength of the instrument and pull the
-    answer towards the confounded one. Here the fold of a row is a function of its z, and its
-    features come from the networks that have not seen that z. Features of x are averages over
-    all networks.
+    Networks find functions of x and of z that fit the very rows they were trained on, noise
+    included; a first stage on the same rows would take that noise for strength of the instrument
+    and pull the answer towards the confounded one. Here every value of x and every value of z has
+    a fold, and its features come from the networks that have seen neither. Features of values that
+    were not among the training rows are averages over all networks.
 
     Networks of different folds span similar functions in different coordinates: each is mapped to
     those of the first by a linear regression over its own training rows.
@@ -42,6 +45,8 @@ class CrossFittedFeatures(BaseEstimator):
     folds_ : list of CanonicalFeatures
     correlations_ : array of shape (k,)
         Canonical correlations of the honest features, decreasing.
+    x_map_, z_map_ : HonestMap
+        The canonical variates of x and of z as functions of rows.
 
     References
     ----------
@@ -63,56 +68,98 @@ class CrossFittedFeatures(BaseEstimator):
         """Fit on joint rows of X, shape (n, dx), and Z, shape (n, dz), that may have weights."""
         check_integer(self.n_folds, "n_folds", at_least=1)
         rng = check_random_state(self.random_state)
-        self._seed = int(rng.randint(2**31 - 1))
         weights = np.ones(len(X)) if weights is None else weights
-        fold, self.folds_, self._to_x, self._to_z = self._fold(Z), [], [], []
+        folds = [Folds(A, weights, self.n_folds, rng.randint(2**31 - 1)) for A in (X, Z)]
+        x_fold, z_fold = (fold.of(A) for fold, A in zip(folds, (X, Z), strict=True))
+        self.folds_, x_steps, z_steps = [], [], []
         for k in range(self.n_folds):
-            rows = np.flatnonzero(fold != k) if self.n_folds > 1 else np.arange(len(X))
+            rows = np.flatnonzero((x_fold != k) & (z_fold != k))
             learner = CanonicalFeatures() if self.features is None else clone(self.features)
             learner.set_params(random_state=rng.randint(2**31 - 1))
             x, z, w = X[rows], Z[rows], weights[rows]
             self.folds_.append(learner.fit(x, z, w))
             first = self.folds_[0]
-            self._to_x.append(_regress(first.transform_x(x), learner.transform_x(x), w))
-            self._to_z.append(_regress(first.transform_z(z), learner.transform_z(z), w))
-        self._known = np.unique(row_keys(Z, self._seed))
-        f, g = self._mean_of_x(X), self._honest_of_z(Z)
-        self.correlations_, self._x_rotation, self._z_rotation = canonical_rotations(f, g, weights)
+            x_steps.append(_regress(first.transform_x(x), learner.transform_x(x), w))
+            z_steps.append(_regress(first.transform_z(z), learner.transform_z(z), w))
+        self.x_map_ = HonestMap([f.x_map_ for f in self.folds_], x_steps, folds[0])
+        self.z_map_ = HonestMap([f.z_map_ for f in self.folds_], z_steps, folds[1])
+        rotations = canonical_rotations(self.x_map_(X), self.z_map_(Z), weights)
+        self.correlations_, self.x_map_.rotation, self.z_map_.rotation = rotations
         return self
 
     def transform_x(self, X: Array) -> Array:
-        """Return the canonical variates of x, averaged over folds, shape (n, k)."""
-        return self._x_rotation(self._mean_of_x(X))
+        """Return the canonical variates of x, shape (n, k)."""
+        return self.x_map_(X)
 
     def transform_z(self, Z: Array) -> Array:
-        """Return the canonical variates of z, shape (n, k).
+        """Return the canonical variates of z, shape (n, k)."""
+        return self.z_map_(Z)
 
-        For a z of the training rows they come from the networks that have not seen it; for any
-        other they are averages over folds.
-        """
-        return self._z_rotation(self._honest_of_z(Z))
 
-    def _mean_of_x(self, X: Array) -> Array:
+class Folds:
+    """To which fold a value belongs: a function of the value, not of where it stands.
+
+    Values that many rows share belong to none: no network can learn their noise by heart, and a
+    fold of them would be a hole in the data.
+
+    Parameters
+    ----------
+    rows : array of shape (n, d)
+    weights : array of shape (n,)
+    n_folds : int
+        A single fold holds nothing back.
+    seed : int
+    """
+
+    def __init__(self, rows: Array, weights: Array, n_folds: int, seed: int) -> None:
+        self.n_folds, self.seed = n_folds, seed
+        keys, owner = np.unique(row_keys(rows, seed), return_inverse=True)
+        self.keys = keys[np.bincount(owner, weights=weights) < _RARE]
+
+    def of(self, rows: Array) -> Rows:
+        """Return the fold of every row, -1 for those that no network has held back."""
+        fold = np.full(len(rows), -1)
+        if self.n_folds > 1 and len(self.keys):
+            keys = row_keys(rows, self.seed)
+            place = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
+            held_back = self.keys[place] == keys
+            fold[held_back] = place[held_back] % self.n_folds
+        return fold
+
+
+class HonestMap:
+    """Features of a row, by the network that has not seen it; by all, if none has.
+
+    Parameters
+    ----------
+    maps : sequence of callables
+        One for each fold: rows to features, shape (n, k).
+    steps : sequence of arrays
+        Affine maps of their features to common coordinates.
+    folds : Folds
+    """
+
+    rotation: Rotation | None = None
+
+    def __init__(
+        self,
+        maps: Sequence[Callable[[Array], Array]],
+        steps: Sequence[Array],
+        folds: Folds,
+    ) -> None:
+        self.maps, self.steps, self.folds = list(maps), list(steps), folds
+
+    def __call__(self, rows: Array) -> Array:
+        """Return the features, shape (n, k)."""
+        fold = self.folds.of(rows)
         by_fold = [
-            _affine(learner.transform_x(X), to)
-            for learner, to in zip(self.folds_, self._to_x, strict=True)
+            step[0] + features(rows) @ step[1:]
+            for features, step in zip(self.maps, self.steps, strict=True)
         ]
-        return np.mean(by_fold, axis=0)
-
-    def _honest_of_z(self, Z: Array) -> Array:
-        by_fold = np.stack(
-            [
-                _affine(learner.transform_z(Z), to)
-                for learner, to in zip(self.folds_, self._to_z, strict=True)
-            ]
-        )
-        variates = by_fold.mean(axis=0)
-        seen = np.flatnonzero(np.isin(row_keys(Z, self._seed), self._known))
-        variates[seen] = by_fold[self._fold(Z[seen]), seen]
-        return variates
-
-    def _fold(self, Z: Array) -> Rows:
-        return (row_keys(Z, self._seed) % np.uint64(self.n_folds)).astype(np.intp)
+        result = np.mean(by_fold, axis=0)
+        for k, features in enumerate(by_fold):
+            result[fold == k] = features[fold == k]
+        return result if self.rotation is None else self.rotation(result)
 
 
 def _regress(target: Array, features: Array, weights: Array) -> Array:
@@ -122,7 +169,3 @@ def _regress(target: Array, features: Array, weights: Array) -> Array:
     ridge = np.full(A.shape[1], _ALIGNMENT_RIDGE)
     ridge[0] = 0.0
     return np.asarray(solve(weighted @ A + np.diag(ridge), weighted @ target, assume_a="pos"))
-
-
-def _affine(A: Array, coefficients: Array) -> Array:
-    return coefficients[0] + A @ coefficients[1:]

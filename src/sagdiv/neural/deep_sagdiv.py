@@ -172,8 +172,8 @@ class DeepSAGDIV(ImageInputs, KernelSAGDIV):
         x_known = None if x_image else default_x_features(X.shape[1]).fit(X, sample.weights)
         z_known = None if z_image else KernelFeatures().fit(Z, sample.weights)
         return FeatureMaps(
-            LearnedMap(self.features_.transform_x, _X_SCALE * s**2, X.shape[1], x_known),
-            LearnedMap(self.features_.transform_z, np.ones_like(s), Z.shape[1], z_known),
+            LearnedMap(self.features_.x_map_, _X_SCALE * s**2, X.shape[1], x_known),
+            LearnedMap(self.features_.z_map_, np.ones_like(s), Z.shape[1], z_known),
         )
 
 

@@ -15,7 +15,7 @@ from sagdiv.neural.networks import Factory, Network, Shape, default_network
 from sagdiv.neural.training import Training, reproducible
 from sagdiv.validation import check_integer
 
-__all__ = ["CanonicalFeatures", "Rotation", "canonical_rotations"]
+__all__ = ["CanonicalFeatures", "Rotation", "Variates", "canonical_rotations"]
 
 _RANK_TOLERANCE = 1e-6
 
@@ -49,6 +49,8 @@ class CanonicalFeatures(BaseEstimator):
     correlations_ : array of shape (k,)
         Canonical correlations on the training rows, decreasing.
     x_network_, z_network_ : Network
+    x_map_, z_map_ : Variates
+        The canonical variates of x and of z as functions of rows.
     history_ : History
 
     Notes
@@ -98,16 +100,17 @@ class CanonicalFeatures(BaseEstimator):
                 rates=(1.0, 1.0),
             )
         f, g = self.x_network_(X), self.z_network_(Z)
-        self.correlations_, self._to_x, self._to_z = canonical_rotations(f, g, weights)
+        self.correlations_, to_x, to_z = canonical_rotations(f, g, weights)
+        self.x_map_, self.z_map_ = Variates(self.x_network_, to_x), Variates(self.z_network_, to_z)
         return self
 
     def transform_x(self, X: Array) -> Array:
         """Return the canonical variates of x, shape (n, k): mean zero, variance one."""
-        return self._to_x(self.x_network_(X))
+        return self.x_map_(X)
 
     def transform_z(self, Z: Array) -> Array:
         """Return the canonical variates of z, shape (n, k)."""
-        return self._to_z(self.z_network_(Z))
+        return self.z_map_(Z)
 
     def _network(self, factory: Factory | None, shape: Shape | None, rows: Array) -> Network:
         shape = (rows.shape[1],) if shape is None else shape
@@ -128,6 +131,18 @@ class Rotation:
     def __call__(self, features: Array) -> Array:
         """Return the variates, shape (n, k)."""
         return (features - self.center) @ self.directions
+
+
+@dataclass(frozen=True)
+class Variates:
+    """A network and the rotation of its outputs: canonical variates as a function of rows."""
+
+    network: Network
+    rotation: Rotation
+
+    def __call__(self, rows: Array) -> Array:
+        """Return the variates, shape (n, k)."""
+        return self.rotation(self.network(rows))
 
 
 def canonical_rotations(f: Array, g: Array, weights: Array) -> tuple[Array, Rotation, Rotation]:
