@@ -1,4 +1,4 @@
-"""The commands: fit, predict, report, datasets."""
+"""The commands: fit, predict, report, datasets, bench."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sagdiv.cli.bench import bench
 from sagdiv.cli.failures import UserError, one_line
 from sagdiv.cli.methods import LossName, Method, NaAction, make_estimator, refits_of
 from sagdiv.cli.progress import stages
@@ -25,6 +26,7 @@ commands = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
 )
+commands.add_typer(bench)
 
 _FIT_EXAMPLES = """
 [bold]Examples[/bold]

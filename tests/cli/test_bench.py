@@ -1,0 +1,130 @@
+"""`sagdiv bench`, as a researcher would use it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from experiments.conftest import HEAD, METHODS, misbehaving
+
+from sagdiv.experiments import Store, read_design
+
+DOCS = Path(__file__).parents[2] / "docs"
+TWO = METHODS.split("[methods.", 1)[0] + misbehaving("Mean", "Raises")
+
+
+@pytest.fixture
+def design(folder):
+    path = folder / "tiny.toml"
+    path.write_text(HEAD + TWO)
+    return path
+
+
+@pytest.fixture
+def store(folder):
+    return Store(folder / "results" / "tiny.jsonl")
+
+
+def test_run_table_and_plot(run, design, store, folder):
+    found = run("bench", "run", design, "--jobs", 2)
+    assert found.code == 0, found.err
+    assert "8 fits to do, 0 rows kept" in found.out
+    lines = found.err.strip().splitlines()
+    assert len(lines) == 8
+    assert sum("RuntimeError: out of patience" in line for line in lines) == 4
+    assert re.search(r"Mean, sin, 150 variables, draw 1: MSE 0\.\d+ in ", found.err)
+    assert len(store.rows()) == 8
+
+    table = run("bench", "table", design)
+    assert "| Raises | – 2 failed | – 2 failed |" in table.out
+    assert run("bench", "table", design, "-o", "table.tex", "--format", "latex").code == 0
+    assert (folder / "table.tex").read_text().startswith("% 150 random variables")
+
+    drawn = run("bench", "plot", design, "-o", "figures")
+    assert drawn.code == 0, drawn.err
+    assert sorted(path.name for path in (folder / "figures").iterdir()) == [
+        *("tiny-curves.pdf", "tiny-curves.png", "tiny-errors.pdf", "tiny-errors.png")
+    ]
+
+
+def test_an_earlier_run_is_not_touched_unless_asked(run, refused, design, store):
+    assert run("bench", "run", design, "--quiet", "--method", "Mean").code == 0
+    content = store.path.read_bytes()
+    assert "holds rows already; pass --resume" in refused("bench", "run", design)
+    resumed = run("bench", "run", design, "--resume")
+    assert "4 fits to do, 4 rows kept" in resumed.out
+    assert store.path.read_bytes().startswith(content)
+    assert "0 fits to do, 8 rows kept" in run("bench", "run", design, "--resume").out
+    assert "4 fits to do, 4 rows kept" in run("bench", "run", design, "--retry-failed").out
+
+
+def test_quiet_is_quiet(run, design):
+    found = run("bench", "run", design, "--quiet", "--method", "Mean")
+    assert (found.code, found.out, found.err) == (0, "", "")
+
+
+def test_rows_under_other_settings_are_mentioned(run, design):
+    run("bench", "run", design, "--quiet", "--method", "Mean")
+    design.write_text(design.read_text().replace("test_points = 50", "test_points = 60"))
+    found = run("bench", "run", design, "--resume", "--method", "Mean")
+    assert "4 rows in that file were made under other settings" in found.out
+    assert "4 fits to do, 0 rows kept" in found.out
+
+
+def test_a_method_is_added(run, design):
+    run("bench", "run", design, "--quiet", "--method", "Mean")
+    found = run(
+        *("bench", "add", design, "My mean, 2", "experiments.misbehaving.Mean"),
+        *("--param", "shift=0.5"),
+    )
+    assert found.code == 0, found.err
+    method = read_design(design).method("My mean, 2")
+    assert method.params == {"shift": 0.5}
+    resumed = run("bench", "run", design, "--resume", "--method", "My mean, 2")
+    assert "4 fits to do" in resumed.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("Mean", "experiments.misbehaving.Mean"), "has a method 'Mean' already"),
+        (("new", "experiments.misbehaving.Gone"), "there is no 'experiments.misbehaving.Gone'"),
+        (("new", "experiments.misbehaving.not_an_estimator"), "which has no fit and no predict"),
+        (("new", "sagdiv.baselines.TSLS", "--param", "basis"), "--param must be NAME=VALUE"),
+        (("new", "sagdiv.baselines.TSLS", "--param", "bases=spline"), "unexpected keyword"),
+    ],
+)
+def test_a_method_that_cannot_be_added_leaves_the_design_alone(refused, design, arguments, message):
+    before = design.read_bytes()
+    assert message in refused("bench", "add", design, *arguments)
+    assert design.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "missing.toml"), "missing.toml: No such file or directory"),
+        (("run", "tiny.toml", "--method", "OLS"), "tiny has no method 'OLS'; there are: Mean"),
+        (("table", "tiny.toml"), "has no rows yet; run the design tiny first"),
+        (("plot", "tiny.toml"), "has no rows yet"),
+    ],
+)
+@pytest.mark.usefixtures("design")
+def test_mistakes(refused, arguments, message):
+    assert message in refused("bench", *arguments)
+
+
+# The page on adding a method runs as it is written.
+def test_the_fifteen_lines_of_the_documentation(run, folder, design, monkeypatch):
+    page = (DOCS / "experiments.md").read_text()
+    module = re.search(r"```python\n# nearest\.py\n(.*?)```", page, re.DOTALL).group(1)
+    assert sum(bool(line.strip()) for line in module.splitlines()) <= 15
+    (folder / "nearest.py").write_text(module)
+    command = re.search(r"sagdiv (bench add .*)", page).group(1)
+    _, _, _, name, estimator, option, param = (
+        part.strip("'") for part in re.findall(r"'[^']+'|\S+", command)
+    )
+    monkeypatch.syspath_prepend(folder)
+    assert run("bench", "add", design, name, estimator, option, param).code == 0
+    found = run("bench", "run", design, "--method", name)
+    assert found.code == 0, found.err
+    assert len(re.findall(r"MSE \d", found.err)) == 4

@@ -1,0 +1,74 @@
+"""Estimators that do what estimators must not do; they run in processes of their own."""
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+
+class Mean(BaseEstimator):
+    """Well-behaved: the mean of y."""
+
+    def __init__(self, shift=0.0, random_state=None):
+        self.shift = shift
+        self.random_state = random_state
+
+    def fit(self, X, y, Z):
+        self.mean_ = float(y.mean()) + self.shift
+        self.seed_ = self.random_state
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+class Raises(Mean):
+    def fit(self, X, y, Z):
+        raise RuntimeError("out of patience")
+
+
+class PredictsNaN(Mean):
+    def predict(self, X):
+        return np.where(np.arange(len(X)) == 3, np.nan, 0.0)
+
+
+class PredictsAColumn(Mean):
+    def predict(self, X):
+        return super().predict(X)[:, None]
+
+
+class Sleeps(Mean):
+    def fit(self, X, y, Z):
+        time.sleep(600)
+
+
+class Crashes(Mean):
+    def fit(self, X, y, Z):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class Exits(Mean):
+    def fit(self, X, y, Z):
+        sys.exit(3)
+
+
+class Prints(Mean):
+    def fit(self, X, y, Z):
+        print("a line that must not be taken for an answer")
+        os.write(1, b"nor this one\n")
+        return super().fit(X, y, Z)
+
+
+class Slow(Mean):
+    """Takes its time, so that a run can be killed in the middle."""
+
+    def fit(self, X, y, Z):
+        time.sleep(0.05)
+        return super().fit(X, y, Z)
+
+
+def not_an_estimator():
+    return object()

@@ -1,0 +1,213 @@
+"""Runs can be repeated, divided, resumed and killed; methods may fail in any way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from experiments.conftest import HEAD, METHODS, misbehaving
+
+from sagdiv.experiments import Store, plan, run, runner, share_out, summarise
+from sagdiv.experiments.lanes import JobLostError, Lane
+
+N_KILLS = 10
+
+
+def outcomes(rows):
+    return sorted((row.outcome for row in rows), key=repr)
+
+
+def do(design, store, **settings):
+    run(plan(design, store).jobs, store, **settings)
+    return store.rows()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_same_seed_gives_the_same_rows(open_design, n_jobs):
+    design, store = open_design()
+    rows = do(design, store)
+    again = do(design, Store(store.path.with_name("again.jsonl")), n_jobs=n_jobs)
+    assert len(rows) == 12
+    assert all(row.error is None for row in rows)
+    assert outcomes(rows) == outcomes(again)
+
+
+def test_a_row_says_how_it_was_made(open_design):
+    design, store = open_design()
+    row = do(design, store)[0]
+    assert row.key == (next(design.cells()), "default")
+    assert 0 < row.mse < 1
+    assert row.fit_seconds > 0
+    assert row.predict_seconds >= 0
+    assert row.peak_mib >= 0
+    assert set(row.versions) >= {"python", "numpy", "sagdiv"}
+    assert row.revision
+    assert row.tuning["total_step_"] > 0
+    assert len(row.curve) == 61
+
+
+def test_curves_are_kept_of_the_first_draw_only(open_design):
+    design, store = open_design()
+    for row in do(design, store):
+        assert (row.curve is None) == (row.repetition > 0)
+
+
+def test_the_error_is_that_of_the_method_on_the_data_of_the_cell(open_design):
+    design, store = open_design(misbehaving("Mean"))
+    for row in do(design, store):
+        cell, _ = row.key
+        method = design.method("Mean")
+        data = design.sample(cell, share_out(cell.samples, method.budget))
+        X = design.test_X(cell, data)
+        assert row.mse == np.mean((data.y.mean() - data.h_star(X)) ** 2)
+        assert row.tuning["seed_"] == design.method_seed(cell, method)
+
+
+def test_a_resumed_run_does_only_what_is_missing(open_design):
+    design, store = open_design()
+    jobs = plan(design, store).jobs
+    run(jobs[:5], store)
+    first = store.path.read_bytes()
+    todo = plan(design, store)
+    assert todo.n_kept == 5
+    assert todo.jobs == jobs[5:]
+    run(todo.jobs, store)
+    assert store.path.read_bytes().startswith(first)
+    assert plan(design, store).jobs == ()
+    assert len(store.rows()) == len(jobs)
+
+
+def test_single_methods(open_design):
+    design, store = open_design()
+    todo = plan(design, store, methods=["2SLS"])
+    assert {job.method.name for job in todo.jobs} == {"2SLS"}
+    assert len(todo.jobs) == 4
+
+
+def test_a_changed_design_is_noticed(open_design):
+    design, store = open_design()
+    do(design, store)
+    changed, _ = open_design(METHODS.replace("TSLS", 'TSLS"\nparams.basis = "spline'))
+    todo = plan(changed, store)
+    assert {job.method.name for job in todo.jobs} == {"2SLS"}
+    assert (todo.n_kept, todo.n_other_settings) == (8, 4)
+    run(todo.jobs, store)
+    # Both sets of rows are in the file; each design sees its own.
+    assert len(store.rows()) == 16
+    means = [
+        [s.mean for s in summarise(d, store.rows()) if s.method == "2SLS"]
+        for d in (design, changed)
+    ]
+    assert not np.isclose(*means).any()
+    assert plan(changed, store).jobs == plan(design, store).jobs == ()
+
+
+def test_changed_code_is_noticed(open_design, monkeypatch):
+    design, store = open_design(misbehaving("Mean"))
+    do(design, store)
+    here = store.rows()[0].revision
+    monkeypatch.setattr(runner, "revision", lambda: "another")
+    todo = plan(design, store)
+    assert todo.jobs == ()
+    assert todo.other_revisions == (here,)
+    todo = plan(design, store, renew=True)
+    assert len(todo.jobs) == 4
+    run(todo.jobs, store)
+    assert plan(design, store).other_revisions == ()
+    (step, sin) = summarise(design, store.rows())
+    assert (step.n, sin.n) == (2, 2)  # renewed, not doubled
+
+
+def test_whatever_a_method_does_the_rest_goes_on(open_design):
+    methods = misbehaving(
+        *("Raises", "PredictsNaN", "PredictsAColumn", "Sleeps", "Crashes", "Exits", "Prints"),
+        "Mean",
+    )
+    head = HEAD.replace("time_limit = 60", "time_limit = 3").replace('"step", ', "")
+    head = head.replace("repetitions = 2", "repetitions = 1")
+    design, store = open_design(methods, head=head)
+    rows = {row.method: row for row in do(design, store)}
+    assert list(rows) == [method.name for method in design.methods]
+    reasons = {name: row.error for name, row in rows.items()}
+    assert reasons == {
+        "Raises": "RuntimeError: out of patience",
+        "PredictsNaN": "ValueError: 1 predictions are not finite",
+        "PredictsAColumn": "ValueError: predict returned the shape (50, 1), not (50,)",
+        "Sleeps": "time limit: killed after 3 s",
+        "Crashes": "its process died: SIGSEGV",
+        "Exits": "its process died: exit code 3",
+        "Prints": None,
+        "Mean": None,
+    }
+    assert [name for name, row in rows.items() if row.mse is not None] == ["Prints", "Mean"]
+
+
+def test_failures_are_run_again_when_asked(open_design):
+    design, store = open_design(misbehaving("Raises", "Mean"))
+    do(design, store)
+    assert plan(design, store).jobs == ()
+    assert {j.method.name for j in plan(design, store, retry_failed=True).jobs} == {"Raises"}
+
+
+def test_a_lane_that_was_killed_takes_no_more_calls():
+    lane = Lane()
+    assert lane.call(abs, -3, limit=60) == 3
+    with pytest.raises(JobLostError, match=r"killed after 0\.2 s"):
+        lane.call(time.sleep, 60, limit=0.2)
+    assert not lane.alive
+    with pytest.raises(JobLostError, match="died"):
+        lane.call(abs, -3, limit=60)
+
+
+def test_a_cluster_of_dask(open_design):
+    distributed = pytest.importorskip("distributed")
+    joblib = pytest.importorskip("joblib")
+    design, store = open_design(misbehaving("Mean"))
+    with (
+        distributed.Client(
+            processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None
+        ),
+        joblib.parallel_config("dask"),
+    ):
+        rows = do(design, store, n_jobs=2)
+    alone = do(design, Store(store.path.with_name("alone.jsonl")))
+    assert outcomes(rows) == outcomes(alone)
+
+
+@pytest.mark.slow
+# Killed at ten random moments and resumed: no row lost or doubled, the table is the same.
+def test_killed_and_resumed(write, tmp_path, open_design):
+    head = HEAD.replace("repetitions = 2", "repetitions = 10")
+    design, uninterrupted = open_design(METHODS + misbehaving("Slow"), head=head)
+    do(design, uninterrupted)
+    store = Store(tmp_path / "killed.jsonl")
+    command = [
+        *(sys.executable, "-c", "from sagdiv.cli import app; app()", "bench", "run"),
+        *(write(METHODS + misbehaving("Slow"), head=head), "--resume", "--results", store.path),
+    ]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    rng, n_jobs, n_kills = np.random.RandomState(0), len(uninterrupted.rows()), 0
+    while len(store.rows()) < n_jobs:
+        before = len(store.rows())
+        process = subprocess.Popen(
+            list(map(str, command)), env=environment, stderr=subprocess.DEVNULL
+        )
+        if n_kills < N_KILLS:
+            # Once rows come in, at some moment on the way to the next few.
+            while len(store.rows()) == before and process.poll() is None:
+                time.sleep(0.005)
+            time.sleep(rng.uniform(0, 0.25))
+            process.send_signal(signal.SIGKILL)
+            n_kills += 1
+        process.wait()
+    assert n_kills == N_KILLS
+    assert outcomes(store.rows()) == outcomes(uninterrupted.rows())
+    tables = [
+        [replace(s, fit_seconds=0.0) for s in summarise(design, rows.rows())]
+        for rows in (store, uninterrupted)
+    ]
+    assert tables[0] == tables[1]
