@@ -1,6 +1,10 @@
 """`sagdiv bench`, as a researcher would use it."""
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,6 +64,32 @@ def test_an_earlier_run_is_not_touched_unless_asked(run, refused, design, store)
 def test_quiet_is_quiet(run, design):
     found = run("bench", "run", design, "--quiet", "--method", "Mean")
     assert (found.code, found.out, found.err) == (0, "", "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_an_interrupt_keeps_what_is_done(run, design, store):
+    design.write_text(HEAD.replace("time_limit = 60", "time_limit = 600") + misbehaving("Sleeps"))
+    design.write_text(design.read_text() + misbehaving("Mean"))
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-c", "from sagdiv.cli import app; app()"),
+            *("bench", "run", str(design), "--jobs", "2"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    for line in process.stderr:
+        if "Mean" in line:  # while the other sleeps
+            process.send_signal(signal.SIGINT)
+            break
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    assert "interrupted; what is done is in" in error
+    assert "go on with --resume" in error
+    assert "Traceback" not in error
+    assert {row.method for row in store.rows()} == {"Mean"}
 
 
 def test_rows_under_other_settings_are_mentioned(run, design):

@@ -95,8 +95,9 @@ def _ranks(design: Design, cells: Sequence[Cell], valid: dict[tuple[object, str]
             row = valid.get((cell, method.name))
             if row is not None:
                 errors[i, j] = np.inf if row.mse is None else row.mse
-    ranks = [rankdata(e, nan_policy="omit") for e in errors if not np.isnan(e).all()]
-    return list(np.nanmean(ranks, axis=0)) if ranks else [np.nan] * len(design.methods)
+    ranks = np.array([rankdata(e, nan_policy="omit") for e in errors])
+    ran = ~np.isnan(errors)
+    return list(np.where(ran, ranks, 0.0).sum(axis=0) / np.maximum(ran.sum(axis=0), 1))
 
 
 def _summary(samples: int, scenario: str, method: str, rows: Sequence[Row], rank: float) -> Summary:
