@@ -68,8 +68,8 @@ def test_quiet_is_quiet(run, design):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_an_interrupt_keeps_what_is_done(run, design, store):
-    design.write_text(HEAD.replace("time_limit = 60", "time_limit = 600") + misbehaving("Sleeps"))
-    design.write_text(design.read_text() + misbehaving("Mean"))
+    head = HEAD.replace("time_limit = 60", "time_limit = 600")
+    design.write_text(head + misbehaving("Sleeps", "Mean"))
     process = subprocess.Popen(
         [
             *(sys.executable, "-c", "from sagdiv.cli import app; app()"),
