@@ -30,6 +30,7 @@ class Case:
     order_free : the order of the rows in fit does not matter
     uses_instrument : another Z gives another answer
     seeded : the answer depends on random_state
+    units : how close the answers are in other units of x and z
     """
 
     estimator: Any
@@ -38,14 +39,11 @@ class Case:
     order_free: bool = False
     uses_instrument: bool = True
     seeded: bool = False
+    units: float = 1e-5
 
 
 def table(**cases):
     return [pytest.param(case, id=name) for name, case in cases.items()]
-
-
-def select(capability, value=True):
-    return [param for param in BASELINES if getattr(param.values[0], capability) is value]
 
 
 BASELINES = table(
