@@ -1,6 +1,6 @@
 """Run benchmarks: ``python -m benchmarks [--quick] [name ...]``; all of them by default.
 
-Further options are those of the one that is named, as in ``python -m benchmarks default --draws 50``.
+Further options are those of the one benchmark named: ``python -m benchmarks default --draws 50``.
 """
 
 from __future__ import annotations

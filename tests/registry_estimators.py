@@ -19,7 +19,11 @@ ESTIMATORS = BASELINES + table(
         KernelSAGDIV(random_state=0), shift_free=True, order_free=True, seeded=True, units=NEARLY
     ),
     default_robust=Case(
-        KernelSAGDIV(PseudoHuberLoss(), random_state=0), order_free=True, seeded=True, units=NEARLY
+        KernelSAGDIV(PseudoHuberLoss(), random_state=0),
+        shift_free=True,
+        order_free=True,
+        seeded=True,
+        units=NEARLY,
     ),
     default_in_batches=Case(
         KernelSAGDIV(batch_size=50, total_step=20.0, random_state=0), seeded=True, units=0.1

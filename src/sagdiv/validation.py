@@ -140,7 +140,7 @@ def _categories(y: Any) -> list[Any]:
     """Return the categories of a data frame's column in the order its author gave; or none."""
     if hasattr(y, "iloc") and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         y = y.iloc[:, 0]
-    categories = getattr(getattr(y, "dtype", None), "categories", None)
+    categories: Any = getattr(getattr(y, "dtype", None), "categories", None)
     # A polars Categorical has a registry here, in the order in which the process met the words.
     return list(categories.to_list()) if hasattr(categories, "to_list") else []
 

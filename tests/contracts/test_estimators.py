@@ -14,7 +14,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sagdiv.datasets import make_continuous
 from sagdiv.exceptions import NoInstrumentWarning
 
-
 # What instruments of so few rows can identify is not the question here.
 pytestmark = pytest.mark.filterwarnings("ignore::sagdiv.exceptions.WeakInstrumentWarning")
 
@@ -34,6 +33,7 @@ def fit(estimator, sample):
 
 @pytest.mark.filterwarnings("ignore::sagdiv.exceptions.NoInstrumentWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+@pytest.mark.filterwarnings("ignore::sagdiv.exceptions.BoundReachedWarning")
 @parametrize_with_checks([case.values[0].estimator for case in ESTIMATORS])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -128,8 +128,8 @@ def _cross_validate(total: Moments, by_fold: list[Moments]) -> dict[tuple[float,
     return {pair: score(*pair) for pair in product(_RIDGES, _RIDGES)}
 
 
-def _pair(ridge: float | tuple[float, float]) -> tuple[float, float]:
-    lx, lz = ridge if np.size(ridge) == 2 else (ridge, ridge)  # type: ignore[misc]
+def _pair(ridge: Any) -> tuple[float, float]:
+    lx, lz = ridge if np.size(ridge) == 2 else (ridge, ridge)
     check_positive(lx, "ridge")
     check_positive(lz, "ridge")
     return float(lx), float(lz)
