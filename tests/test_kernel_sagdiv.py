@@ -19,7 +19,6 @@ from sagdiv.losses import LogisticLoss
 from sagdiv.rows import RowBlocks
 from sagdiv.stochastic import stochastic_flow
 
-
 weak_instruments_are_fine = pytest.mark.filterwarnings(
     "ignore::sagdiv.exceptions.WeakInstrumentWarning"
 )
