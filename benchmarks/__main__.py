@@ -1,4 +1,7 @@
-"""Run benchmarks: ``python -m benchmarks [--quick] [name ...]``; all of them by default."""
+"""Run benchmarks: ``python -m benchmarks [--quick] [name ...]``; all of them by default.
+
+Further options are those of the one benchmark named: ``python -m benchmarks default --draws 50``.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(names))
     parser.add_argument("--quick", action="store_true", help="smallest sizes, to see that it runs")
-    arguments = parser.parse_args()
+    arguments, options = parser.parse_known_args()
+    if options and len(arguments.names) != 1:
+        parser.error(f"name the one benchmark that {' '.join(options)} is for")
     unknown = set(arguments.names) - set(names)
     if unknown:
         parser.error(
@@ -28,7 +33,7 @@ def main() -> None:
     print(describe_machine())
     for name in arguments.names or names:
         print(f"\n## {name}\n", flush=True)
-        import_module(f"benchmarks.{name}").main(["--quick"] if arguments.quick else [])
+        import_module(f"benchmarks.{name}").main(options + ["--quick"] * arguments.quick)
 
 
 if __name__ == "__main__":

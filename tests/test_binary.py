@@ -270,6 +270,15 @@ LABELS = {
         lambda y: pl.Series(np.where(y == 1, "yes", "no"), dtype=pl.Categorical),
         ["no", "yes"],
     ),
+    # Words that this process has met in the other order.
+    "polars categories met before": (
+        lambda y: (
+            pl.concat([pl.Series(["win", "loss"]), pl.Series(np.where(y == 1, "win", "loss"))])
+            .cast(pl.Categorical)
+            .slice(2)
+        ),
+        ["loss", "win"],
+    ),
     "numbered categories": (lambda y: pd.Series(y * 3 - 5).astype("category"), [-5, -2]),
 }
 

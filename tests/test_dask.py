@@ -240,3 +240,30 @@ def test_a_cluster(data, in_memory):
         distributed.Client(cluster),
     ):
         assert_same(KernelSAGDIV().fit(*arrays(data)), in_memory, data.X)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the cluster's own sockets and ports
+def test_a_worker_that_dies_during_the_fit(data, in_memory, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    X, y, Z = arrays(data)
+    once = tmp_path / "died"
+
+    def die_once(values, block_info=None):
+        import os
+        import signal
+
+        if block_info[0]["chunk-location"] == (2,) and not once.exists():
+            once.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return values
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        model = KernelSAGDIV().fit(X, y.map_blocks(die_once, dtype=float), Z)
+    assert once.exists()
+    assert_same(model, in_memory, data.X)

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sagdiv import KernelSAGDIV
 from sagdiv.datasets import make_continuous
@@ -37,14 +36,6 @@ def model(data):
 
 def mse(model, X, truth):
     return np.mean((model.predict(X) - truth) ** 2)
-
-
-@pytest.mark.filterwarnings("ignore::sagdiv.exceptions.NoInstrumentWarning")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
-@weak_instruments_are_fine
-@parametrize_with_checks([KernelSAGDIV()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,27 @@ def test_tensor_solution(gaussian_sample, ridge):
     np.testing.assert_allclose(ratio.ratio(X[:8], Z[:6]), expected, rtol=1e-8, atol=1e-8)
 
 
+def test_tensor_ridge_may_be_one_number(gaussian_sample):
+    X, Z = gaussian_sample.X, gaussian_sample.Z
+    one, pair = (TensorDensityRatio(ridge=r, random_state=0).fit(X, Z) for r in (0.1, (0.1, 0.1)))
+    assert one.ridge_ == pair.ridge_ == (0.1, 0.1)
+    np.testing.assert_array_equal(one.M_, pair.M_)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"ridge": -1.0}, "ridge must be a positive number, got -1.0"),
+        ({"ridge": (0.1, 0.0)}, "ridge must be a positive number, got 0.0"),
+        ({"ridge": (0.1, 0.1, 0.1)}, r"ridge must be a positive number, got \(0.1, 0.1, 0.1\)"),
+        ({"n_folds": 1}, "n_folds must be an integer of at least 2, got 1"),
+    ],
+)
+def test_bad_tensor_parameters(parameters, message, gaussian_sample):
+    with pytest.raises(ValueError, match=message):
+        TensorDensityRatio(**parameters).fit(gaussian_sample.X, gaussian_sample.Z)
+
+
 def test_exact_ratio_must_return_all_pairs(rng):
     X, Z = rng.normal(size=(2, 20, 1))
     with pytest.raises(ValueError, match=r"must return all pairs, shape \(20, 3\), got \(20,\)"):

@@ -36,6 +36,7 @@ def fit(sample, density_ratio=None, **parameters):
     return model.fit(sample.X, sample.y, sample.Z, sample.Z_extra)
 
 
+@pytest.mark.filterwarnings("ignore:y is .* from zero on average")
 @pytest.mark.parametrize("radius", [10.0, 2.0, 1.0, 0.5, 0.2, 0.01])
 def test_certificate_and_replay_agree_wherever_the_bound_binds(sample, radius):
     # From "nowhere" over "at some new points only" to "everywhere".
@@ -95,6 +96,13 @@ def test_asking_for_coefficients_that_the_bound_forbids_warns(sample):
     assert model.path_.bound_reached
     auto = fit(sample, convex_set=SupNormBall(0.1))
     np.testing.assert_array_equal(model.predict(X_WIDE), auto.predict(X_WIDE))
+
+
+def test_an_outcome_far_from_zero_is_out_of_reach(sample):
+    with pytest.warns(BoundReachedWarning, match=r"^y is 1\d\.\d of its standard .* subtract its"):
+        SAGDIV(random_state=0).fit(sample.X, sample.y + 15 * sample.y.std(), sample.Z)
+    far = SupNormBall(30.0)
+    SAGDIV(convex_set=far, random_state=0).fit(sample.X, sample.y + 15 * sample.y.std(), sample.Z)
 
 
 def test_one_step(sample):

@@ -9,6 +9,7 @@ from sklearn.linear_model import HuberRegressor
 
 from sagdiv import SAGDIV, KernelSAGDIV
 from sagdiv.datasets import make_continuous
+from sagdiv.exceptions import NoInstrumentWarning
 from sagdiv.losses import PseudoHuberLoss, SquaredLoss
 
 
@@ -42,6 +43,14 @@ def test_an_integer_weight_is_a_repeated_residual(rng):
 @pytest.mark.parametrize("residuals", [np.zeros(10), np.r_[np.zeros(9), 5.0]])
 def test_residuals_without_spread_still_give_a_scale(residuals):
     assert 0 < PseudoHuberLoss().adapted(residuals).scale < np.inf
+
+
+def test_a_descent_begins_at_the_median_with_a_loss_as_wide_as_the_outcomes(rng):
+    y = 1e3 + rng.standard_t(2, 501)
+    spread = PseudoHuberLoss().adapted(y)
+    for loss in (PseudoHuberLoss(), PseudoHuberLoss(1e-3)):
+        assert loss.first_guess(y) == (np.median(y), spread)
+    assert PseudoHuberLoss(1e3).first_guess(y) == (np.median(y), PseudoHuberLoss(1e3))
 
 
 def test_a_loss_without_a_scale_says_so():
@@ -93,6 +102,24 @@ def test_units_of_the_outcome(data, name, unit):
     one, other = fit(MODELS[name], data), fit(MODELS[name], data, unit)
     assert other.loss_.scale == pytest.approx(unit * one.loss_.scale, rel=1e-6)
     np.testing.assert_allclose(other.predict(data.X) / unit, one.predict(data.X), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["default", "given"])
+@pytest.mark.parametrize("shift", [-1e4, 1e6])
+def test_a_shift_of_the_outcome_shifts_the_answer(data, name, shift):
+    shifted = clone(MODELS[name]).fit(data.X, data.y + shift, data.Z)
+    assert shifted.loss_.scale == pytest.approx(fit(MODELS[name], data).loss_.scale, rel=1e-6)
+    expected = fit(MODELS[name], data).predict(data.X)
+    np.testing.assert_allclose(shifted.predict(data.X) - shift, expected, atol=1e-5)
+
+
+# A loss far narrower than the signal: from zero, few of its widths would not reach.
+def test_a_narrow_loss_arrives():
+    X = np.random.RandomState(0).normal(size=(400, 1))
+    y = 50 * X[:, 0] + np.random.RandomState(1).standard_t(2, 400)
+    with pytest.warns(NoInstrumentWarning):
+        model = KernelSAGDIV(PseudoHuberLoss(0.1)).fit(X, y)
+    assert np.mean((model.predict(X) - 50 * X[:, 0]) ** 2) < 0.5
 
 
 def test_the_scale_of_the_default_is_that_of_its_residuals(data):

@@ -112,13 +112,13 @@ def test_a_fold_can_be_taken_out_again(data):
 
 
 @pytest.mark.parametrize("parameters", [{"loss": LogisticLoss()}, {"batch_size": 10}])
-def test_only_the_squared_loss_is_known_from_moments(data, parameters):
+@pytest.mark.parametrize("method", ["partial_fit", "fit_moments"])
+def test_only_the_squared_loss_is_known_from_moments(parameters, method):
     model = KernelSAGDIV(**parameters)
-    with pytest.raises(ValueError, match="partial_fit keeps moments only"):
-        model.partial_fit(data.X, data.y, data.Z)
-    fitted = KernelSAGDIV().fit(data.X, data.y, data.Z)
-    with pytest.raises(ValueError, match="fit_moments keeps moments only"):
-        model.fit_moments(fitted.moments_, fitted.maps_)
+    assert not hasattr(model, method)
+    with pytest.raises(AttributeError, match=f"no attribute '{method}'") as refusal:
+        getattr(model, method)
+    assert "for the squared loss without batch_size only; use fit" in str(refusal.value.__cause__)
 
 
 def test_blocks_of_another_width_or_without_instruments(data):

@@ -119,6 +119,8 @@ def descend_deviance(
     stage: FirstStage,
     n_free: int,
     t: float,
+    near_start: Array | None = None,
+    near_rest: Array | None = None,
 ) -> tuple[Rest, Rest]:
     """Return the affine start h_0, and where the flow from it comes to rest after total step t.
 
@@ -133,6 +135,9 @@ def descend_deviance(
         Leading coefficients that are never penalised.
     t : float
         Total step.
+    near_start, near_rest : arrays of shape (bx,), default=None
+        Coefficients where to look for the two; None is zero for the first, and the first for the
+        second.
     """
     P_gram = stage.B.T @ stage.Gz @ stage.B
 
@@ -149,5 +154,7 @@ def descend_deviance(
                 break
         return here
 
-    start = settle(around(np.zeros(stage.B.shape[1])), lambda flow: flow.start)
-    return start, settle(start, lambda flow: flow.coefficients(t, 0.0))
+    a = np.zeros(stage.B.shape[1]) if near_start is None else near_start
+    start = settle(around(a), lambda flow: flow.start)
+    here = start if near_rest is None else around(near_rest)
+    return start, settle(here, lambda flow: flow.coefficients(t, 0.0))

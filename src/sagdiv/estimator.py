@@ -287,6 +287,14 @@ class SAGDIV(ProjectedProbability, IVRegressor):
                 f"init leaves the search set {convex_set!r} (in units of {self.y_scale_:.4g}); "
                 "start inside it or choose a larger convex_set."
             )
+        if loss.scales_with_outcome and not convex_set.contains(r.mean(keepdims=True)):
+            warnings.warn(
+                f"y is {r.mean():.3g} of its standard deviations from zero on average, outside of "
+                f"the search set {convex_set!r}, where no h follows it; subtract its mean, or "
+                "choose a larger convex_set.",
+                BoundReachedWarning,
+                stacklevel=3,
+            )
         Phi = _check_finite(self.Phi_.ratio(nodes, z))
 
         def leaves_set(run: Run) -> bool:

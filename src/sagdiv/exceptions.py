@@ -8,7 +8,7 @@ class NoInstrumentWarning(UserWarning):
 
 
 class BoundReachedWarning(UserWarning):
-    """The search set bound the descent where the fast representation assumes it does not."""
+    """The search set bound the descent where it was not meant to."""
 
 
 class WeakInstrumentWarning(UserWarning):

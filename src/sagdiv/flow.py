@@ -98,7 +98,7 @@ class Flow:
         """Return t, doubled while the doubling would still learn what is clearly signal.
 
         The piece of the gradient that goes from t to 2t is compared with what noise alone would
-        put there; ten standard deviations leave no doubt, and are rare.
+        put there; twenty standard deviations leave no doubt, and are rare.
         """
         excess = self._squares / (dispersion * self.score_variances) - 1
         for _ in range(_MAX_DOUBLINGS):

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sagdiv._types import Array, Data, Rows, Seed
@@ -49,6 +50,15 @@ _PREDICT_ROWS = 2000  # kernel values of a block stay in the cache
 _STEP, _GROWTH = 500.0, 0.25
 
 _NOISE_LEVEL = 10.0  # of n s^2: an irrelevant direction has about one
+
+
+def _known_from_moments(estimator: Any) -> bool:
+    squared = estimator.loss is None or isinstance(estimator.loss, SquaredLoss)
+    if squared and estimator.batch_size is None:
+        return True
+    raise AttributeError(
+        "moments determine the answer for the squared loss without batch_size only; use fit."
+    )
 
 
 class KernelSAGDIV(ProjectedProbability, IVRegressor):
@@ -191,14 +201,15 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         self._descend(rows)
         return self
 
+    @available_if(_known_from_moments)
     def partial_fit(
         self, X: Data, y: Data, Z: Data = None, sample_weight: Data = None
     ) -> KernelSAGDIV:
         """Add a block of rows; the same function as one fit on all blocks together.
 
-        The first block places the feature maps and should be large enough to be typical.
+        The first block places the feature maps and should be large enough to be typical. For the
+        squared loss without ``batch_size``, whose answer moments determine.
         """
-        self._check_moments_suffice("partial_fit")
         first = not hasattr(self, "moments_")
         rows = self._rows(X, y, Z, sample_weight, reset=first)
         if first:
@@ -208,8 +219,9 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         self._descend(rows)
         return self
 
+    @available_if(_known_from_moments)
     def fit_moments(self, moments: Moments, maps: FeatureMaps) -> KernelSAGDIV:
-        """Estimate h from sums over rows, wherever they were taken.
+        """Estimate h from sums over rows, wherever they were taken; for what `partial_fit` is for.
 
         Parameters
         ----------
@@ -218,7 +230,6 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         maps : FeatureMaps
             The maps of all of them, for example ``maps_`` of a fit on a typical sample.
         """
-        self._check_moments_suffice("fit_moments")
         maps.check_taken(moments)
         self._loss = self._check_loss()
         self.maps_, self.moments_ = maps, moments
@@ -277,13 +288,6 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         if self._loss.binary:
             check_both(rows.y, self._loss, "every row that weighs something")
         return rows
-
-    def _check_moments_suffice(self, method: str) -> None:
-        if not isinstance(self._check_loss(), SquaredLoss) or self.batch_size is not None:
-            raise ValueError(
-                f"{method} keeps moments only, which determine the answer for the squared loss "
-                "without batch_size; use fit."
-            )
 
     def _check_loss(self) -> Loss:
         if self.total_step is not None:
@@ -371,15 +375,20 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         t = self.total_step
         t = _STEP * n**_GROWTH / asked.curvature if t is None else t
 
-        def descend() -> tuple[Rest, Rest]:
-            return descend_deviance(rows.total, self._loss, maps.z, stage, n_free, t)
+        def descend(near_start: Array | None, near_rest: Array | None) -> tuple[Rest, Rest]:
+            total, loss = rows.total, self._loss
+            return descend_deviance(total, loss, maps.z, stage, n_free, t, near_start, near_rest)
 
-        self._loss = self._learnt(asked, rows, np.zeros(len(stage.B)))
-        start, rest = descend()
-        if self._loss is not asked:
-            # Learnt from the spread of y, and now from that of y - P^[h](z): no averages of tails.
-            self._loss = self._learnt(asked, rows, stage.B @ rest.a)
-            start, rest = descend()
+        if isinstance(asked, AdaptiveLoss):
+            # First from afar, with a loss as wide as the spread of y; then near the answer, with
+            # what is learnt from y - P^[h](z). Neither averages tails.
+            constant = np.zeros(len(stage.hessian))
+            constant[0], self._loss = asked.first_guess(*self._residuals(rows, 0 * stage.B[:, 0]))
+            start, rest = descend(constant, None)
+            self._loss = asked.adapted(*self._residuals(rows, stage.B @ rest.a))
+            start, rest = descend(start.a, rest.a)
+        else:
+            start, rest = descend(None, None)
         self.dispersion_ = rest.model.dispersion
         self.coef_ = rest.flow.coefficients(t, self.dispersion_)
         if isinstance(asked, BinaryLoss):
@@ -388,12 +397,10 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
             self.coef_, self.nonparametric_share_ = pooled(self.coef_, reference, start, stage, t)
         self._finish(rest.flow, t)
 
-    def _learnt(self, loss: Loss, rows: Any, projected: Array) -> Loss:
-        """Return the loss with what it learns from y - psi(z)' projected, if it does learn."""
-        if not isinstance(loss, AdaptiveLoss):
-            return loss
-        residuals = rows.total(partial(_residuals, self.maps_.z, projected, self._seed()))
-        return loss.adapted(residuals.rows[:, 0], residuals.weights)
+    def _residuals(self, rows: Any, projected: Array) -> tuple[Array, Array]:
+        """Return y - psi(z)' projected at a sample of the rows, and its weights."""
+        sample = rows.total(partial(_residuals, self.maps_.z, projected, self._seed()))
+        return sample.rows[:, 0], sample.weights
 
     def _finish(self, flow: Flow, t: float) -> None:
         self.total_step_ = t

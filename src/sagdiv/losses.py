@@ -111,6 +111,23 @@ class PseudoHuberLoss:
             spread = float(np.average(np.abs(residuals), weights=weights))
         return PseudoHuberLoss(float(_WIDTH * _NORMAL_MAD * spread) or 1.0)
 
+    def first_guess(
+        self, outcomes: Array, weights: Array | None = None
+    ) -> tuple[float, PseudoHuberLoss]:
+        """Return a constant, and a loss of a width that lets a descent begin there.
+
+        The median, and this loss at least as wide as the outcomes are spread around it.
+
+        Parameters
+        ----------
+        outcomes : array of shape (n,)
+        weights : array of shape (n,), default=None
+        """
+        wide = PseudoHuberLoss().adapted(outcomes, weights)
+        if self.scale is not None and self.scale > wide._known_scale:
+            wide = self
+        return _median(outcomes, weights), wide
+
     @property
     def width(self) -> float:
         """How far ``v`` moves before the slope changes noticeably: the scale."""

@@ -152,6 +152,10 @@ class AdaptiveLoss(Loss, Protocol):
         """Return the loss to use, given residuals Y - E^[Y|Z]."""
         ...
 
+    def first_guess(self, outcomes: Array, weights: Array | None = None) -> tuple[float, Loss]:
+        """Return a constant, and a loss of a width that lets a descent begin there."""
+        ...
+
     def in_units(self, unit: float) -> Loss:
         """Return the loss of an outcome that is measured in another unit."""
         ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -138,11 +137,12 @@ def _are_names(y: Any) -> bool:
 
 
 def _categories(y: Any) -> list[Any]:
-    """Return the categories of a data frame's categorical in their order; otherwise none."""
+    """Return the categories of a data frame's column in the order its author gave; or none."""
     if hasattr(y, "iloc") and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         y = y.iloc[:, 0]
-    categories = getattr(getattr(y, "dtype", None), "categories", None)
-    return list(categories) if isinstance(categories, Iterable) else []
+    categories: Any = getattr(getattr(y, "dtype", None), "categories", None)
+    # A polars Categorical has a registry here, in the order in which the process met the words.
+    return list(categories.to_list()) if hasattr(categories, "to_list") else []
 
 
 def check_zero_one(y: Array, loss: Any) -> None:

@@ -40,7 +40,7 @@ class DualIV(KernelSolution):
     dual_ridge : float, default=None
         lambda_1; None tunes it. Raising it weakens the adversary u.
     ridge : float, default=None
-        lambda_2; None tunes it. Raising it shrinks h towards zero.
+        lambda_2; None tunes it. Raising it shrinks h towards its mean.
     small : float, default=1e-4
         Keeps the dual function of the validation defined. The paper gives no rule for it, and the
         pair that is chosen depends on it.
@@ -58,6 +58,8 @@ class DualIV(KernelSolution):
         The training X.
     dual_coef_ : array of shape (n,)
         beta, up to combinations that do not change h.
+    intercept_ : float
+        Mean of y, which is taken off before the fit.
 
     Notes
     -----
@@ -99,6 +101,8 @@ class DualIV(KernelSolution):
         """
         self._check_parameters()
         X, y, Z = self._check_fit_input(X, y, Z)
+        intercept = float(y.mean())
+        y = y - intercept
         n = len(X)
         W = np.column_stack([y, Z])
         L = gaussian_kernel(W, W, self.bandwidth * median_bandwidth(W))
@@ -110,7 +114,8 @@ class DualIV(KernelSolution):
         L_ridged = L + n * self.dual_ridge_ * np.eye(n)
         smoothed = L @ solve(L_ridged, np.column_stack([Phi, y]), assume_a="pos")
         path = RidgePath(_symmetric(Phi.T @ smoothed[:, :-1]))
-        self._keep([phi], [path.solve(Phi.T @ smoothed[:, -1], n * self.ridge_)])
+        theta = path.solve(Phi.T @ smoothed[:, -1], n * self.ridge_)
+        self._keep([phi], [theta], intercept)
         return self
 
     def _choose_ridges(self, L: Array, Phi: Array, y: Array) -> None:

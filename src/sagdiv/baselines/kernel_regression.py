@@ -26,7 +26,7 @@ class KernelRegression(KernelSolution):
     bandwidth : float, default=1.0
         Length scale in units of the median heuristic; raising it makes h smoother.
     ridge : float, default=None
-        lambda; None minimises the exact leave-one-out error. Raising it shrinks h towards zero.
+        lambda; None minimises the exact leave-one-out error. Raising it shrinks h towards its mean.
 
     Attributes
     ----------
@@ -38,6 +38,8 @@ class KernelRegression(KernelSolution):
         The training X.
     dual_coef_ : array of shape (n,)
         alpha, up to combinations that do not change h.
+    intercept_ : float
+        Mean of y, which is taken off before the fit.
 
     Notes
     -----
@@ -68,11 +70,13 @@ class KernelRegression(KernelSolution):
         if self.ridge is not None:
             check_positive(self.ridge, "ridge")
         X, y, Z = self._check_fit_input(X, y, Z)
+        intercept = float(y.mean())
+        y = y - intercept
         phi = KernelCoordinates(X, self.bandwidth * median_bandwidth(X))
         Phi = phi.at_landmarks
         self.ridge_, self.ridge_search_ = tuned(
             self.ridge, lambda: leave_one_out_error(Phi, y), _DECADES
         )
         path = RidgePath(Phi.T @ Phi / len(y))
-        self._keep([phi], [path.solve(Phi.T @ y / len(y), self.ridge_)])
+        self._keep([phi], [path.solve(Phi.T @ y / len(y), self.ridge_)], intercept)
         return self

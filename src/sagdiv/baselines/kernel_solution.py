@@ -62,15 +62,23 @@ class KernelCoordinates:
 
 
 class KernelSolution(IVRegressor):
-    """An estimator whose answer is h(x) = sum_i dual_coef_i k(x, nodes_i)."""
+    """An estimator whose answer is h(x) = intercept + sum_i dual_coef_i k(x, nodes_i).
+
+    No constant is in the RKHS of a Gaussian kernel. The methods are therefore given y less its
+    mean, which is the intercept, and shrink h towards it and not towards zero.
+    """
 
     def predict(self, X: Data) -> Array:
         """Return h^ at the rows of X, shape (n,)."""
         X = self._check_predict_input(X)
-        return gaussian_kernel(X, self.nodes_, self.x_bandwidth_) @ self.dual_coef_
+        K = gaussian_kernel(X, self.nodes_, self.x_bandwidth_)
+        return self.intercept_ + K @ self.dual_coef_
 
-    def _keep(self, phis: list[KernelCoordinates], thetas: list[Array]) -> None:
-        """Keep h, the average of the functions phi(x)'theta."""
+    def _keep(
+        self, phis: list[KernelCoordinates], thetas: list[Array], intercept: float = 0.0
+    ) -> None:
+        """Keep h, the average of the functions phi(x)'theta and the intercept."""
+        self.intercept_ = intercept
         self.nodes_ = np.concatenate([phi.landmarks for phi in phis])
         self.x_bandwidth_ = phis[0].bandwidth
         duals = [phi.dual(theta) for phi, theta in zip(phis, thetas, strict=True)]

@@ -45,7 +45,8 @@ class KernelTikhonov(IVRegressor):
         Length scale in units of the rule of thumb, std * n^(-1 / (d + 4)) for each of d columns;
         raising it averages over more neighbours.
     ridge : float, default=None
-        alpha of the Tikhonov solution; None chooses it. Raising it shrinks h towards zero.
+        alpha of the Tikhonov solution; None chooses it. Raising it shrinks h towards its
+        mean.
     n_iterations : int, default=None
         Number of Landweber iterations; None chooses it. Raising it follows the data more closely.
     max_iterations : int, default=500
@@ -62,7 +63,9 @@ class KernelTikhonov(IVRegressor):
     nodes_ : array of shape (n, dx)
         The training X.
     moments_ : array of shape (n,)
-        g with h^ = T* g.
+        g with h^ = intercept + T* g.
+    intercept_ : float
+        Mean of y, which is taken off before the fit.
 
     Notes
     -----
@@ -113,6 +116,8 @@ class KernelTikhonov(IVRegressor):
         self.x_bandwidth_ = self.bandwidth * _rule_of_thumb(X)
         T = _local_average(Z, Z, self.bandwidth * _rule_of_thumb(Z))
         adjoint = _local_average(X, X, self.x_bandwidth_)
+        self.intercept_ = self._intercept(y)
+        y = y - self.intercept_
         problem = _InverseProblem(T, adjoint, *self._problem(y, T @ y))
         if self.method == "tikhonov":
             self.ridge_, self.ridge_search_ = tuned(
@@ -128,7 +133,12 @@ class KernelTikhonov(IVRegressor):
     def predict(self, X: Data) -> Array:
         """Return h^ at the rows of X, shape (n,)."""
         X = self._check_predict_input(X)
-        return _local_average(X, self.nodes_, self.x_bandwidth_) @ self.moments_
+        T = _local_average(X, self.nodes_, self.x_bandwidth_)
+        return self.intercept_ + T @ self.moments_
+
+    def _intercept(self, y: Array) -> float:
+        """Return what to take off y, and to shrink h towards."""
+        return float(y.mean())
 
     def _problem(self, y: Array, r: Array) -> tuple[Array, Error]:
         """Return what T h is to equal, and how wrong a fit is, given its degrees of freedom."""

@@ -41,7 +41,7 @@ class KIV(KernelSolution):
     stage1_ridge : float, default=None
         lambda; None tunes it. Raising it smooths E[k(X, .)|Z].
     stage2_ridge : float, default=None
-        xi; None tunes it. Raising it shrinks h towards zero.
+        xi; None tunes it. Raising it shrinks h towards its mean.
     n_components : int, default=None
         Number of rows of each kernel kept as Nystroem landmarks, for n above a few thousand; None
         keeps all of them, which is exact.
@@ -61,12 +61,14 @@ class KIV(KernelSolution):
         The rows of X that carry a kernel.
     dual_coef_ : array of shape (n,)
         alpha, up to combinations that do not change h.
+    intercept_ : float
+        Mean of y, which is taken off before the fit.
 
     Notes
     -----
     When it fails: xi is tuned on the plain error of predicting y from x, which the confounded
     regression minimises, so that h is undersmoothed or bent towards it where confounding is strong;
-    and the answer falls back to zero outside the data, because the kernel does.
+    and the answer falls back to a constant outside the data, because the kernel does.
 
     References
     ----------
@@ -114,6 +116,8 @@ class KIV(KernelSolution):
         """
         self._check_parameters()
         X, y, Z = self._check_fit_input(X, y, Z)
+        intercept = float(y.mean())
+        y = y - intercept
         rng = check_random_state(self.random_state)
         first, second = nuisance_split(len(X), 0.5, rng)
         splits = [(first, second), (second, first)] if self.swap else [(first, second)]
@@ -138,6 +142,7 @@ class KIV(KernelSolution):
         self._keep(
             [phi for phi, _, _ in stages],
             [path.solve(right, self.stage2_ridge_) for path, right, _, _ in problems],
+            intercept,
         )
         return self
 

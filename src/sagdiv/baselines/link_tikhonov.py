@@ -74,6 +74,9 @@ class LinkTikhonov(BinaryOutcome, KernelTikhonov):
         self.loss = loss
         self.trim = trim
 
+    def _intercept(self, y: Array) -> float:
+        return 0.0  # h = 0 is P(Y = 1|Z) = 1/2
+
     def _problem(self, y: Array, r: Array) -> tuple[Array, Error]:
         loss = self._loss
 

@@ -36,7 +36,7 @@ class MMRIV(KernelSolution):
         Length scale in units of the median heuristic, the same for X and Z; raising it makes h
         smoother.
     ridge : float, default=None
-        lambda; None tunes it. Raising it shrinks h towards zero.
+        lambda; None tunes it. Raising it shrinks h towards its mean.
     n_folds : int, default=100
         Number of groups of M rows that are left out in turn.
     random_state : int, RandomState instance or None, default=None
@@ -52,6 +52,8 @@ class MMRIV(KernelSolution):
         The training X.
     dual_coef_ : array of shape (n,)
         alpha, up to combinations that do not change h.
+    intercept_ : float
+        Mean of y, which is taken off before the fit.
 
     Notes
     -----
@@ -92,6 +94,8 @@ class MMRIV(KernelSolution):
         """
         self._check_parameters()
         X, y, Z = self._check_fit_input(X, y, Z)
+        intercept = float(y.mean())
+        y = y - intercept
         phi = KernelCoordinates(X, self.bandwidth * median_bandwidth(X))
         psi = KernelCoordinates(Z, self.bandwidth * median_bandwidth(Z))
         Phi, Psi = phi.at_landmarks, psi.at_landmarks
@@ -100,7 +104,8 @@ class MMRIV(KernelSolution):
             self.ridge, lambda: self._leave_out_score(Phi, Psi, y), _DECADES
         )
         moments, target = Psi.T @ Phi / len(y), Psi.T @ y / len(y)
-        self._keep([phi], [RidgePath(moments.T @ moments).solve(moments.T @ target, self.ridge_)])
+        theta = RidgePath(moments.T @ moments).solve(moments.T @ target, self.ridge_)
+        self._keep([phi], [theta], intercept)
         return self
 
     def _leave_out_score(self, Phi: Array, Psi: Array, y: Array) -> Callable[[float], float]:

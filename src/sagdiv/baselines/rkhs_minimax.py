@@ -38,7 +38,7 @@ class RKHSMinimax(KernelSolution):
         functions be rougher.
     ridge : float, default=None
         a, the penalty on the norm of h; None minimises the violation (y - h)'M(y - h) on held-out
-        folds. Raising it shrinks h towards zero.
+        folds. Raising it shrinks h towards its mean.
     n_folds : int, default=10
         Folds of that choice.
     random_state : int, RandomState instance or None, default=None
@@ -54,6 +54,8 @@ class RKHSMinimax(KernelSolution):
         The training X.
     dual_coef_ : array of shape (n,)
         alpha, up to combinations that do not change h.
+    intercept_ : float
+        Mean of y, which is taken off before the fit.
 
     Notes
     -----
@@ -94,6 +96,8 @@ class RKHSMinimax(KernelSolution):
         """
         self._check_parameters()
         X, y, Z = self._check_fit_input(X, y, Z)
+        intercept = float(y.mean())
+        y = y - intercept
         phi = KernelCoordinates(X, self.bandwidth * median_bandwidth(X))
         psi = KernelCoordinates(Z, self.bandwidth * median_bandwidth(Z))
         self.delta_ = len(X) ** -0.4 if self.delta is None else float(self.delta)
@@ -101,7 +105,7 @@ class RKHSMinimax(KernelSolution):
         self.ridge_, self.ridge_search_ = tuned(
             self.ridge, lambda: self._cross_validation_score(game), _DECADES
         )
-        self._keep([phi], [game.path().solve(game.right, self.ridge_)])
+        self._keep([phi], [game.path().solve(game.right, self.ridge_)], intercept)
         return self
 
     def _cross_validation_score(self, game: _Game) -> Callable[[float], float]:

@@ -14,6 +14,7 @@ from sagdiv._types import Array, Seed
 from sagdiv.features import KernelFeatures
 from sagdiv.moments import Moments
 from sagdiv.splitting import random_folds
+from sagdiv.validation import check_integer, check_positive
 
 __all__ = ["TensorDensityRatio"]
 
@@ -66,6 +67,8 @@ class TensorDensityRatio(BaseEstimator):
 
     def fit(self, X: Array, Z: Array) -> TensorDensityRatio:
         """Fit Phi on joint rows of X, shape (n, dx), and Z, shape (n, dz)."""
+        check_integer(self.n_folds, "n_folds", at_least=2)
+        given = None if self.ridge is None else _pair(self.ridge)
         rng = check_random_state(self.random_state)
         order = rng.permutation(len(X))
         self.phi_ = _features(self.x_features).fit(X[order])
@@ -75,11 +78,10 @@ class TensorDensityRatio(BaseEstimator):
         by_fold = [Moments.of(phi[folds == f], psi[folds == f]) for f in range(folds.max() + 1)]
         total = sum(by_fold[1:], by_fold[0])
         self.ridge_scores_ = None
-        if self.ridge is None:
+        if given is None:
             self.ridge_scores_ = _cross_validate(total, by_fold)
-            self.ridge_ = min(self.ridge_scores_, key=self.ridge_scores_.__getitem__)
-        else:
-            self.ridge_ = tuple(np.broadcast_to(self.ridge, 2).tolist())
+            given = min(self.ridge_scores_, key=self.ridge_scores_.__getitem__)
+        self.ridge_ = given
         self.M_ = TwoSided(total.averages).solve(*self.ridge_)
         return self
 
@@ -124,6 +126,13 @@ def _cross_validate(total: Moments, by_fold: list[Moments]) -> dict[tuple[float,
         return loss / len(by_fold)
 
     return {pair: score(*pair) for pair in product(_RIDGES, _RIDGES)}
+
+
+def _pair(ridge: Any) -> tuple[float, float]:
+    lx, lz = ridge if np.size(ridge) == 2 else (ridge, ridge)
+    check_positive(lx, "ridge")
+    check_positive(lz, "ridge")
+    return float(lx), float(lz)
 
 
 def _features(features: Any) -> Any:
