@@ -46,7 +46,7 @@ def with_code():
 
 @pytest.mark.filterwarnings("ignore::sagdiv.exceptions.NoInstrumentWarning")
 @pytest.mark.filterwarnings("ignore::sagdiv.exceptions.WeakInstrumentWarning")
-@pytest.mark.parametrize("name", with_code())
+@pytest.mark.parametrize("name", list(with_code()))
 def test_a_page_does_what_it_says(name, tmp_path):
     page = PAGES[name]
     blocks = pages.blocks(page)
