@@ -10,7 +10,6 @@ import __future__
 
 import contextlib
 import io
-import os
 import re
 import shutil
 import sys
@@ -96,7 +95,6 @@ def main() -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     chosen = [Path(name).resolve() for name in sys.argv[1:]] or pages()
     for page in chosen:
         print(page.relative_to(ROOT), flush=True)
