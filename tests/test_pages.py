@@ -28,7 +28,9 @@ NEEDS = {
 def links(page):
     """Return what a page links to on this disk, without the part after the number sign."""
     text = page.read_text(encoding="utf-8")
-    text = re.sub(r"```.*?```|\$\$.*?\$\$|\$[^$]*\$", "", text, flags=re.S)  # E[Y](z) is no link?\$\$|\$[^$]*\$", "", text, flags=re.S)  # E[Y](z) is no link
+    text = re.sub(
+        r"```.*?```|\$\$.*?\$\$|\$[^$]*\$", "", text, flags=re.S
+    )  # E[Y](z) is no link?\$\$|\$[^$]*\$", "", text, flags=re.S)  # E[Y](z) is no link
     found = re.findall(r"\]\(([^)\s]+)\)", text)
     local = [link.partition("#")[0] for link in found if "://" not in link]
     return {(page.parent / unquote(link)).resolve() for link in local if link}
