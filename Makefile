@@ -15,17 +15,18 @@ NEW_ENOUGH = import sys; sys.exit(sys.version_info < (3, 11))
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-DEMO := .venv/installed/plot
+DEMO := .venv/installed/cli,data
 TEST := .venv/installed/$(EXTRAS),test
 # The test extras too, so that the type checker sees the same packages whatever ran before.
 CHECK := .venv/installed/$(EXTRAS),test,check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: demo test check bench bench-smoke format clean help
+.PHONY: demo test check docs bench bench-smoke format clean help
 
-demo: $(DEMO)  ## fit a first model and draw it to demo.png
-	$(BIN)/python examples/demo.py
+demo: $(DEMO)  ## the Engel curve, from a table to demo/result/report.html
+	$(BIN)/sagdiv datasets engel -o demo/engel.csv
+	$(BIN)/sagdiv fit demo/engel.csv "food ~ kids + [logexp ~ logincome]" -o demo/result --replace
 
 test: $(TEST)  ## run the tests and the doctests (PYTEST_ARGS="-n 0 -k descent")
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -34,6 +35,10 @@ check: $(CHECK)  ## lint, formatting and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(TEST)  ## run the pages, and write what they print, their figures and the API reference
+	$(BIN)/python docs/make_api.py
+	$(BIN)/python docs/pages.py
 
 bench: $(TEST)  ## run the benchmarks (BENCH_ARGS=...)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
@@ -46,17 +51,17 @@ format: $(CHECK)  ## rewrite the files the way `make check` wants them
 	$(BIN)/ruff format .
 
 clean:  ## remove the environment, the caches and whatever was built
-	rm -rf .venv build dist demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist demo simulated.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 # Figures are drawn to files; one thread per process keeps numbers and timings steady under xdist.
-demo test bench bench-smoke: export MPLBACKEND := Agg
-test: export OMP_NUM_THREADS := 1
-test: export OPENBLAS_NUM_THREADS := 1
-test: export MKL_NUM_THREADS := 1
+demo test docs bench bench-smoke: export MPLBACKEND := Agg
+test docs: export OMP_NUM_THREADS := 1
+test docs: export OPENBLAS_NUM_THREADS := 1
+test docs: export MKL_NUM_THREADS := 1
 
 .venv/installed/%: pyproject.toml constraints.txt .venv/created
 	@echo "Installing sagdiv[$*] in .venv: a few minutes the first time."

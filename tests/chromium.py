@@ -40,6 +40,12 @@ class Chromium:
                 "--no-sandbox",
                 "--disable-gpu",
                 "--disable-dev-shm-usage",
+                # It asks its makers for nothing of its own accord.
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+                "--disable-quic",
                 "--remote-debugging-pipe",
                 f"--user-data-dir={profile}",
                 "about:blank",

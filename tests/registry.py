@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nearest_neighbours import NearestNeighbours
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -105,6 +106,9 @@ OPERATORS = table(
     ),
     ratio_default=Case(
         RatioOperator(random_state=0), non_negative=True, sums_to_one=True, seeded=True
+    ),
+    nearest_neighbours=Case(
+        NearestNeighbours(), non_negative=True, sums_to_one=True, order_free=True
     ),
 )
 

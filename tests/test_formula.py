@@ -171,6 +171,12 @@ def test_the_grid_varies_one_treatment(model, table):
     assert grid["w"].iloc[0] in table["w"].to_numpy()
 
 
+def test_the_grid_visits_a_treatment_of_few_values_at_these(table):
+    table = table.assign(dose=table["x"].rank(pct=True).mul(3).round())
+    model = sagdiv.from_formula("y ~ w + [dose ~ z]", table)
+    np.testing.assert_array_equal(model.grid()["dose"], [0, 1, 2, 3])
+
+
 def test_repr_names_what_was_fitted(model):
     assert isinstance(model, StructuralFit)
     assert repr(model).startswith("StructuralFit('y ~ w + [x ~ z]', KernelSAGDIV(")

@@ -110,11 +110,19 @@ def test_the_version_is_noted(path):
     assert note["format"] == 1
 
 
-def test_a_later_format_says_who_wrote_it(path):
-    note = json.dumps({"format": 2, "sagdiv": "9.9"}).encode()
+@pytest.mark.parametrize(("number", "version"), [(0, "0.0.1"), (2, "9.9")])
+def test_another_format_says_who_wrote_it(path, number, version):
+    note = json.dumps({"format": number, "sagdiv": version}).encode()
     rewrite(path, lambda name, content: note if name == "sagdiv.json" else content)
-    with pytest.raises(ValueError, match=r"written by sagdiv 9\.9 in format 2"):
+    with pytest.raises(ValueError, match=rf"written by sagdiv {version} in format {number}"):
         sagdiv.load(path)
+
+
+def test_another_version_of_the_same_format_is_read(path, saved, sample):
+    note = json.dumps({"format": 1, "sagdiv": "0.0.9"}).encode()
+    rewrite(path, lambda name, content: note if name == "sagdiv.json" else content)
+    again, model = sagdiv.load(path), sagdiv.load(saved)
+    np.testing.assert_array_equal(again.predict(sample.X), model.predict(sample.X))
 
 
 @pytest.mark.parametrize(

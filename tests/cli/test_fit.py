@@ -98,6 +98,12 @@ def test_a_european_table(run, frame, folder):
     assert run("predict", "result", path, *options).code == 0
 
 
+@pytest.mark.parametrize("mark", ["\\t", "tab", "\t"])
+def test_a_tab_by_any_name(run, frame, folder, mark):
+    frame.to_csv(folder / "data.txt", index=False, sep="\t")
+    assert run("fit", "data.txt", FORMULA, "-q", "--delimiter", mark).code == 0
+
+
 def test_a_binary_outcome(run, data, folder):
     assert run("fit", data, "works ~ w + [x ~ z]", "--loss", "logistic", "-q").code == 0
     model = sagdiv.load(folder / "result" / "model.skops")
@@ -161,7 +167,18 @@ def test_tables_to_try(run, folder):
     assert len(pd.read_csv(folder / "meps.csv")) == 10391
 
 
+def test_a_network_says_nothing_of_its_insides(run, data, folder):
+    pytest.importorskip("torch", reason="needs the extra deep")
+    result = run("fit", data, FORMULA, "--method", "deep")
+    assert result.code == 0
+    assert "Note:" not in result.out
+    assert len(pd.read_csv(folder / "result" / "curve.csv")) == 100
+
+
 def test_help_shows_examples(run):
+    assert "sagdiv fit engel.csv" in run("--help").out
+    assert "130 interrupted" in run("--help").out
+    assert "[default: a" in run("fit", "--help").out  # no markup that rich would swallow
     assert "sagdiv fit engel.csv" in run("fit", "--help").out
     for command in ("predict", "report", "datasets"):
         assert "Example" in run(command, "--help").out

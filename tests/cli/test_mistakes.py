@@ -53,6 +53,15 @@ def test_a_wrong_delimiter(refused, frame, folder, mark, shown):
     assert f"pass --delimiter {shown}" in line
 
 
+def test_a_decimal_comma(refused, frame, folder):
+    frame.to_csv(folder / "data.csv", sep=";", decimal=",", index=False)
+    line = refused("fit", "data.csv", FORMULA)
+    assert line.endswith("it seems to be separated by ';'; pass --delimiter ';' --decimal ','.")
+    line = refused("fit", "data.csv", FORMULA, "--delimiter", ";")
+    assert "has text in 400 of 400 rows" in line
+    assert "Is the decimal mark a comma? Say so when reading: --decimal ','." in line
+
+
 def test_a_misspelt_column(refused, data):
     assert "no column 'regoin'; did you mean 'region'?" in refused(
         "fit", data, "y ~ regoin + [x ~ z]"
@@ -110,7 +119,14 @@ def test_no_permission_to_write(refused, data, folder, monkeypatch):
         raise PermissionError(13, "Permission denied", str(folder))
 
     monkeypatch.setattr("tempfile.mkdtemp", deny)
-    assert refused("fit", data, FORMULA) == f"sagdiv: {folder}: Permission denied."
+    path = folder / "result"
+    assert refused("fit", data, FORMULA) == f"sagdiv: cannot write {path}: Permission denied."
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder that nobody may write")
+def test_a_place_that_even_root_may_not_write(run, refused, data):
+    for more in (("fit", data, FORMULA, "-o"), ("datasets", "engel", "-o")):
+        assert refused(*more, "/proc/self/x").startswith("sagdiv: cannot write /proc/self/x: ")
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
@@ -214,6 +230,22 @@ def test_our_own_mistakes_are_called_ours(refused, data, monkeypatch, error):
     line = refused("fit", data, FORMULA, code=70)
     assert f"internal error, {type(error).__name__}" in line
     assert "SAGDIV_DEBUG=1" in line
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes")
+def test_a_reader_that_has_seen_enough(run, data, folder):
+    run("fit", data, FORMULA, "-q")
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from sagdiv.cli import app; app()", "predict", "result", str(data)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()  # before it has written anything
+    lines = process.stderr.read().splitlines()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 141
+    assert lines == ["loading the model", f"reading {data}"]
 
 
 def test_a_folder_that_is_no_result(refused, data, folder):

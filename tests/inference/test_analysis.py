@@ -223,6 +223,7 @@ def test_exogenous_columns_and_names():
     assert len(np.unique(result.grid()[:, 1])) == 1
     assert result.strength.first_stage_f.shape == (1,)
     assert "price" in str(result.summary())
+    result.support(result.grid())  # an array where the data had names: no warning
     slope = result.average_derivative(column=1)
     assert slope.lower < 1 < slope.upper
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from sagdiv import KernelSAGDIV
-from sagdiv.datasets import make_continuous
+from sagdiv.datasets import make_binary, make_continuous
 from sagdiv.inference import analyse
+from sagdiv.losses import LogisticLoss
 from sagdiv.plotting import (
     DerivativeDisplay,
     ResidualMomentsDisplay,
@@ -93,3 +94,22 @@ def test_bad_columns(result):
         ResidualMomentsDisplay.from_result(result, column=7)
     with pytest.raises(ValueError, match="column is 7, but X has 1 columns"):
         StructuralDisplay.from_result(result, column=7)
+
+
+def test_a_binary_outcome_is_not_drawn_on_the_scale_of_h(plt):
+    data = make_binary("sin", 300, random_state=0)
+    result = analyse(KernelSAGDIV(LogisticLoss()), data.X, data.y, data.Z)
+    ax = StructuralDisplay.from_result(result).plot()
+    (line,) = ax.get_lines()
+    np.testing.assert_array_equal(line.get_ydata(), result.bands().estimate)
+    assert ax.get_ylabel() == "index h"
+
+
+def test_the_line_may_be_another_than_the_centre_of_the_band(result, plt):
+    shown = StructuralDisplay.from_result(result)
+    moved = shown.band.estimate + 0.1
+    other = StructuralDisplay(
+        0, shown.band, shown.support, None, result.X, result.y, "price", "sales", estimate=moved
+    ).plot()
+    np.testing.assert_array_equal(other.get_lines()[-1].get_ydata(), moved)
+    assert (other.get_xlabel(), other.get_ylabel()) == ("price", "sales")

@@ -17,9 +17,24 @@ from sagdiv.cli.tables import read_table
 
 __all__ = ["commands"]
 
+_EXAMPLES = """
+[bold]Examples[/bold]
+
+  sagdiv datasets engel -o engel.csv
+
+  sagdiv fit engel.csv "food ~ kids + \\[logexp ~ logincome]" -o result/
+
+  sagdiv predict result/ engel.csv -o curve.csv
+
+[bold]Exit codes[/bold]
+
+  0 done, 1 something in the input, 2 no such option, 70 a mistake in sagdiv, 130 interrupted
+"""
+
 commands = typer.Typer(
     name="sagdiv",
     help="From a table to a causal curve: nonparametric instrumental variable regression.",
+    epilog=_EXAMPLES,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -42,11 +57,16 @@ _FIT_EXAMPLES = """
 
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless it fails.")]
 _Delimiter = Annotated[
-    str | None, typer.Option(help="Between the columns of a text table.  [default: a comma]")
+    str | None,
+    typer.Option(help="Between the columns of a text table.  \\[default: a comma, a tab in .tsv]"),
 ]
 _Decimal = Annotated[str, typer.Option(help="The decimal mark of a text table.")]
 _Encoding = Annotated[str, typer.Option(help="Of a text table.")]
 _Names = list[str]
+
+
+def _column(words: str) -> Any:
+    return typer.Option(help=words, metavar="<column>")
 
 
 def _version(asked: bool) -> None:
@@ -78,10 +98,10 @@ def fit(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write.")] = Path(
         "result"
     ),
-    outcome: Annotated[str | None, typer.Option(help="A column.")] = None,
-    treatment: Annotated[_Names | None, typer.Option(help="A column; may be repeated.")] = None,
-    instrument: Annotated[_Names | None, typer.Option(help="A column; may be repeated.")] = None,
-    control: Annotated[_Names | None, typer.Option(help="A column; may be repeated.")] = None,
+    outcome: Annotated[str | None, _column("What responds.")] = None,
+    treatment: Annotated[_Names | None, _column("What is changed; may be repeated.")] = None,
+    instrument: Annotated[_Names | None, _column("What moves it; may be repeated.")] = None,
+    control: Annotated[_Names | None, _column("Held still; may be repeated.")] = None,
     loss: Annotated[
         LossName, typer.Option(help="logistic and probit are for an outcome of 0 and 1.")
     ] = LossName.squared,
@@ -96,7 +116,7 @@ def fit(
         typer.Option(
             min=0,
             help="Bootstrap fits behind the bands of other methods than kernel, which needs none; "
-            "0 for no bands.  [default: 100, none for deep]",
+            "0 for no bands.  \\[default: 100, none for deep]",
         ),
     ] = None,
     delimiter: _Delimiter = None,
@@ -132,7 +152,7 @@ def predict(
     result: Annotated[Path, typer.Argument(help="Folder that `sagdiv fit` wrote.")],
     data: Annotated[Path, typer.Argument(help="Table with the regressors of the formula.")],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="CSV file.  [default: the terminal]")
+        Path | None, typer.Option("-o", "--output", help="CSV file.  \\[default: the terminal]")
     ] = None,
     delimiter: _Delimiter = None,
     decimal: _Decimal = ".",
@@ -156,6 +176,7 @@ def predict(
             frame["h"] = model.predict(frame)
             if output is None:
                 frame.to_csv(sys.stdout, index=False)
+                sys.stdout.flush()  # so that a reader who left is noticed here
                 return
             with new_file(output) as temporary:
                 frame.to_csv(temporary, index=False)
@@ -168,7 +189,7 @@ def report(
     result: Annotated[Path, typer.Argument(help="Folder that `sagdiv fit` wrote.")],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="HTML file.  [default: report.html in the folder]"),
+        typer.Option("-o", "--output", help="HTML file.  \\[default: report.html in the folder]"),
     ] = None,
     level: Annotated[float | None, typer.Option(help="Of intervals and bands.")] = None,
     quiet: _Quiet = False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +11,9 @@ from contextlib import contextmanager
 import numpy as np
 import typer
 
-__all__ = ["DEBUG", "INTERNAL_ERROR", "INTERRUPTED", "MISTAKE", "UserError", "one_line"]
+__all__ = ["CLOSED", "DEBUG", "INTERNAL_ERROR", "INTERRUPTED", "MISTAKE", "UserError", "one_line"]
 
-MISTAKE, INTERNAL_ERROR, INTERRUPTED = 1, 70, 130
+MISTAKE, INTERNAL_ERROR, INTERRUPTED, CLOSED = 1, 70, 130, 141
 DEBUG = "SAGDIV_DEBUG"
 
 
@@ -39,6 +40,9 @@ def one_line() -> Iterator[None]:
         if _follows_an_interrupt(error):  # which compiled modules may turn into an ImportError
             raise _interrupted() from None
         raise _exit(str(error) or repr(error), MISTAKE) from None
+    except BrokenPipeError:  # whoever reads our output has seen enough, as head has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(CLOSED) from None
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise _exit(f"{where}{error.strerror or error}.", MISTAKE) from None

@@ -38,8 +38,9 @@ def new_folder(path: Path, *, replace: bool) -> Iterator[Path]:
             )
         if not replace:
             raise UserError(f"{path} holds an earlier result; pass --replace, or another folder.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
+    with _writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
     try:
         content = temporary / "new"
         content.mkdir()
@@ -60,14 +61,24 @@ def new_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file beside ``path`` that becomes it if nothing fails."""
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file with -o.")
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    temporary.touch()  # fails now rather than after the work
+    with _writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.touch()  # fails now rather than after the work
     try:
         yield temporary
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    """Speak of the path that was asked for, not of the temporary one beside it."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}.") from error
 
 
 def read_run(folder: Path) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -26,8 +27,11 @@ def print_summary(found: Findings, folder: Path, notes: list[str]) -> None:
         console.print(f"{fit.n_dropped} rows left out for missing values: {escape(counts)}")
     for curve in found.curves:
         console.print(_table(curve, fit.outcome))
+    numbers = Table.grid(padding=(0, 2, 0, 0))
     for title, text in found.numbers:
-        console.print(f"[bold]{escape(title)}[/bold] {escape(text)}")
+        numbers.add_row(f"[bold]{escape(title)}[/bold]", escape(text))
+    console.print()
+    console.print(numbers)
     colour = _COLOURS[found.verdict]
     console.print(f"\n[bold {colour}]{escape(found.headline)}[/bold {colour}]")
     for reason in found.reasons:
@@ -38,13 +42,13 @@ def print_summary(found: Findings, folder: Path, notes: list[str]) -> None:
 
 
 def _table(curve: Curve, outcome: str) -> Table:
-    table = Table(
-        title=f"{escape(outcome)} against {escape(curve.treatment)}", title_justify="left"
-    )
+    title = f"\n{escape(outcome)} against {escape(curve.treatment)}"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     columns = curve.as_dict()
-    for name in columns:
-        table.add_column(escape(name.replace("_", " ")), justify="right")
+    table.add_column(escape(curve.treatment), justify="right")
+    for name in list(columns)[1:]:
+        table.add_column(name.replace("_", " "), justify="right")
     last = len(curve.x) - 1
     for i in sorted({round(k * last / (_SHOWN - 1)) for k in range(_SHOWN)}):
-        table.add_row(*(f"{column[i]:.4g}" for column in columns.values()))
+        table.add_row(*(f"{column[i]:#.4g}".removesuffix(".") for column in columns.values()))
     return table

@@ -53,15 +53,16 @@ def _read_text(
 
     start = _beginning(path, encoding)
     delimiter = delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
+    delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)  # as shells pass it on
     if len(delimiter) != 1 or len(decimal) != 1 or delimiter == decimal:
         raise UserError("--delimiter and --decimal must be one character each, and differ.")
     header, widths = _header(path, start, delimiter)
+    _check_delimiter(path, header, delimiter, more=widths > 1)
     if widths > len(header):
         raise UserError(
             f"{path} has {len(header)} names in its header, but {widths} columns in the line "
             "below; is the decimal mark the delimiter?"
         )
-    _check_delimiter(path, header, delimiter)
     _check_names(header, wanted)
     n_columns = len(header) if wanted is None else len(wanted)
     lines = start.count("\n")
@@ -149,14 +150,16 @@ def _header(path: Path, start: str, delimiter: str) -> tuple[list[str], int]:
     return [name.strip() for name in rows[0]], len(rows[-1])
 
 
-def _check_delimiter(path: Path, header: list[str], delimiter: str) -> None:
+def _check_delimiter(path: Path, header: list[str], delimiter: str, *, more: bool) -> None:
     if len(header) > 1:
         return
     for other, words in {";": "';'", "\t": "'\\t' (a tab)", "|": "'|'", ",": "','"}.items():
         if other != delimiter and other in header[0]:
+            # A header of one name above rows of several: numbers such as 0,5.
+            too = " --decimal ','" if more and delimiter == "," else ""
             raise UserError(
                 f"{path} has a single column {header[0][:60]!r}: it seems to be separated by "
-                f"{words}; pass --delimiter {words.split()[0]}."
+                f"{words}; pass --delimiter {words.split()[0]}{too}."
             )
 
 

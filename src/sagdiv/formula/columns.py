@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 _SHOWN = 5
+_COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*")
 
 
 def read_columns(data: Any, names: Iterable[str]) -> dict[str, NDArray[Any]]:
@@ -69,17 +71,23 @@ def numbers(columns: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.float6
             f"column {name!r} holds numbers that are stored as text; convert it to numbers, or "
             f"write C({name}) for categories."
         )
+    commas = any(map(_has_decimal_comma, column[~numeric]))
+    hint = " Is the decimal mark a comma? Say so when reading: --decimal ','." if commas else ""
     raise FormulaError(
-        f"column {name!r} must be numeric, but has text in {row_list(~numeric, column)}."
+        f"column {name!r} must be numeric, but has text in {row_list(~numeric, column)}.{hint}"
     )
 
 
 def check_categories(column: NDArray[Any], name: str) -> None:
     """Refuse text among numbers, which is a mistake in the table rather than a category."""
     present = [value for value in column if value is not None]
-    n_numbers = sum(map(_is_number, present))
+    n_numbers = sum(_is_number(value) or _has_decimal_comma(value) for value in present)
     if 2 * n_numbers >= len(present) > 0:
         numbers({name: column}, name)
+
+
+def _has_decimal_comma(value: Any) -> bool:
+    return isinstance(value, str) and _COMMA.fullmatch(value) is not None
 
 
 def row_list(rows: NDArray[np.bool_], values: NDArray[Any] | None = None) -> str:

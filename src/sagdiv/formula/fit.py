@@ -23,6 +23,8 @@ from sagdiv.kernel_sagdiv import KernelSAGDIV
 
 __all__ = ["StructuralFit", "formula_columns", "from_formula"]
 
+_FEW_VALUES = 10
+
 
 def formula_columns(formula: str) -> tuple[str, ...]:
     """Return the columns of the table that a formula uses."""
@@ -171,6 +173,8 @@ class StructuralFit:
     def grid(self, treatment: str | None = None, n: int = 100, central: float = 0.9) -> Data:
         """Return rows in which one treatment varies and everything else has its typical value.
 
+        A treatment with few values is visited at these.
+
         Parameters
         ----------
         treatment : str, default=None
@@ -183,9 +187,13 @@ class StructuralFit:
         names = self.treatments + self.controls
         j = names.index(self.treatments[0] if treatment is None else treatment)
         # The middle observation rather than the median, so that dummies stay 0 or 1.
-        rows = np.tile(np.quantile(self.X_, 0.5, axis=0, method="lower"), (n, 1))
-        low, high = np.quantile(self.X_[:, j], [(1 - central) / 2, (1 + central) / 2])
-        rows[:, j] = np.linspace(low, high, n)
+        middle = np.quantile(self.X_, 0.5, axis=0, method="lower")
+        along = np.unique(self.X_[:, j])
+        if len(along) > _FEW_VALUES:
+            low, high = np.quantile(self.X_[:, j], [(1 - central) / 2, (1 + central) / 2])
+            along = np.linspace(low, high, n)
+        rows = np.tile(middle, (len(along), 1))
+        rows[:, j] = along
         return self._frame(rows, names)
 
     def __repr__(self) -> str:

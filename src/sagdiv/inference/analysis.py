@@ -307,7 +307,12 @@ class Analysis:
         return step
 
     def _points(self, X: Data) -> Array:
-        return self.grid() if X is None else self.model._check_predict_input(X)
+        if X is None:
+            return self.grid()
+        with warnings.catch_warnings():
+            # Points may be an array, as those of `grid` are, where the data had names.
+            warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+            return self.model._check_predict_input(X)
 
     def _point(self, x: Any, name: str) -> Array:
         x = check_array(np.atleast_1d(x).reshape(1, -1), dtype=np.float64, input_name=name)

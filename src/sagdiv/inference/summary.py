@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ _REJECT, _CERTAIN = 0.05, 0.01
 _UNSTEADY = 1.0  # standard errors
 _MOSTLY_ASSUMED = 0.5
 _TOO_MANY = 1 / 3
+_TEXT_WIDTH = 100
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,9 @@ class Summary:
     numbers: list[tuple[str, str]]
 
     def __str__(self) -> str:
-        width = max(len(name) for name, _ in self.numbers)
-        lines = [self.headline, *(f"  - {reason}" for reason in self.reasons), ""]
-        lines += [f"{name:<{width}}  {text}" for name, text in self.numbers]
+        width = max(len(name) for name, _ in self.numbers) + 2
+        lines = [self.headline, *(_hanging(f"  - {reason}", 4) for reason in self.reasons), ""]
+        lines += [_hanging(f"{name:<{width}}{text}", width) for name, text in self.numbers]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -56,6 +58,7 @@ class Summary:
         return f"<div>{headline}{listed}<table>{rows}</table></div>"
 
 
+_HOPELESS = ("useless", "weak")
 _HEADLINES = {
     "believe": "Nothing speaks against this curve.",
     "with care": "Read this curve with care.",
@@ -68,7 +71,7 @@ def summarise(result: Analysis) -> Summary:
     strength, specification = result.strength, result.specification
     steady, support = result.sensitivity(), result.support()
     fatal, doubts = [], []
-    if strength.verdict in ("useless", "weak"):
+    if strength.verdict in _HOPELESS:
         fatal.append(strength.sentence)
     elif strength.verdict == "linear only":
         doubts.append(strength.sentence)
@@ -99,6 +102,7 @@ def _numbers(result: Analysis) -> list[tuple[str, str]]:
     band, inside = result.bands(), result.support().extrapolated
     groups = "" if result.n_clusters is None else f" in {result.n_clusters} clusters"
     edges = np.quantile(result.X[:, 0], [0.01, 0.99])
+    hopeless = strength.verdict in _HOPELESS
     first = getattr(model, "feature_names_in_", ["the first column of X"])[0]
     return [
         (
@@ -123,6 +127,8 @@ def _numbers(result: Analysis) -> list[tuple[str, str]]:
             + (
                 "Yes: an ordinary regression would give a different, confounded answer."
                 if exogeneity.p_value < _REJECT
+                else "No sign of it, but with such an instrument there would hardly be one."
+                if hopeless
                 else "No sign of it: an ordinary regression may do, and would be more precise."
             ),
         ),
@@ -135,16 +141,24 @@ def _numbers(result: Analysis) -> list[tuple[str, str]]:
         ),
         (
             "Support",
-            f"{inside.sum()} of {len(inside)} points of the curve are extrapolation; the "
-            f"instrument settled {100 * result.support().learnt.mean():.0f} % of what was open "
-            "beyond a straight line.",
+            f"{inside.sum()} of {len(inside)} points of the curve are extrapolation"
+            + (
+                "."
+                if hopeless
+                else f"; the instrument settled {100 * result.support().learnt.mean():.0f} % of "
+                "what was open beyond a straight line."
+            ),
         ),
         (
             "Total step",
-            f"{model.total_step_:.3g}; halving or doubling it moves the curve by at most "
+            f"{model.total_step_:.6g}; halving or doubling it moves the curve by at most "
             f"{result.sensitivity().largest_move:.2f} standard errors.",
         ),
     ]
+
+
+def _hanging(text: str, indent: int) -> str:
+    return fill(text, _TEXT_WIDTH, subsequent_indent=" " * indent)
 
 
 def _count(number: int, noun: str) -> str:

@@ -87,7 +87,7 @@ class NeuralDensityRatio(BaseEstimator):
         """Return Phi^ for all pairs of rows, shape (len(X), len(Z)); positive."""
         ratio = np.empty((len(X), len(Z)))
         with torch.no_grad():
-            x, z = torch.from_numpy(X), torch.from_numpy(Z)
+            x, z = torch.tensor(X), torch.tensor(Z)
             for rows in gen_batches(len(x), max(1, _PAIRS_PER_BLOCK // max(1, len(z)))):
                 width = rows.stop - rows.start
                 block = self._phi(x[rows].repeat_interleave(len(z), 0), z.repeat(width, 1))

@@ -148,7 +148,7 @@ class Network:
         outputs = np.empty((len(rows), self.n_outputs))
         with torch.no_grad():
             for block in gen_batches(len(rows), max(1, _BLOCK_ELEMENTS // rows.shape[1])):
-                outputs[block] = self.module(torch.from_numpy(rows[block])).numpy()
+                outputs[block] = self.module(torch.tensor(rows[block])).numpy()
         return outputs
 
     def __getstate__(self) -> dict[str, Any]:

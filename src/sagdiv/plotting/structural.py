@@ -26,12 +26,17 @@ class StructuralDisplay:
     column : int
     band : Band
     support : Support
-    confounded : array of shape (k,)
-        The ordinary regression of y on X at the same points.
+    confounded : array of shape (k,) or None
+        The ordinary regression of y on X at the same points; None where h, as with a binary
+        outcome, is on another scale than y.
     X, y : arrays
-        The rows to draw, a sample of them if there are many.
+        The rows to draw, a sample of them if there are many; none if h is on another scale.
     name : str
         Name of the column.
+    outcome : str
+        What h is measured in.
+    estimate : array of shape (k,), default=None
+        The line to draw; None is the centre of the band.
     """
 
     def __init__(
@@ -39,10 +44,12 @@ class StructuralDisplay:
         column: int,
         band: Band,
         support: Support,
-        confounded: Array,
+        confounded: Array | None,
         X: Array,
         y: Array,
         name: str = "x",
+        outcome: str = "outcome",
+        estimate: Array | None = None,
     ) -> None:
         self.column = column
         self.band = band
@@ -51,6 +58,8 @@ class StructuralDisplay:
         self.X = X
         self.y = y
         self.name = name
+        self.outcome = outcome
+        self.estimate = band.estimate if estimate is None else estimate
 
     @classmethod
     def from_estimator(
@@ -65,42 +74,40 @@ class StructuralDisplay:
     ) -> StructuralDisplay:
         """Display the curve of an `Analysis`."""
         grid = result.grid(column)
+        bands, support = result.bands(grid, level=level), result.support(grid)
+        name = column_name(result, column)
+        if result.model._loss.binary:
+            return cls(column, bands, support, None, result.X[:0], result.y[:0], name, "index h")
         rows = np.arange(len(result.y))
         if len(rows) > _MOST_POINTS:
             rows = np.sort(check_random_state(0).choice(len(rows), _MOST_POINTS, replace=False))
         X, y, Z = result.X[rows], result.y[rows], result.Z[rows]
         confounded = KernelRegression().fit(X, y, Z).predict(grid)
-        return cls(
-            column,
-            result.bands(grid, level=level),
-            result.support(grid),
-            confounded,
-            X,
-            y,
-            column_name(result, column),
-        )
+        return cls(column, bands, support, confounded, X, y, name)
 
     def plot(self, ax: Any = None, *, data: bool = True, confounded: bool = True) -> Any:
         """Draw into ``ax`` (None: a new figure) and return it."""
         ax = axes(ax)
         x = self.band.X[:, self.column]
         percent = f"{100 * self.band.level:g} %"
-        if data:
+        if data and len(self.y):
             ax.plot(
                 self.X[:, self.column], self.y, ".", color=GREY, markersize=3, zorder=0,
                 rasterized=True, label="data",
             )  # fmt: skip
         draw_band(ax, self.band, self.column)
-        ax.plot(x, self.band.estimate, color=BLUE, linewidth=2.2, label="h(x), with the instrument")
-        if confounded:
+        ax.plot(x, self.estimate, color=BLUE, linewidth=2.2, label="h(x), with the instrument")
+        if confounded and self.confounded is not None:
             ax.plot(
                 x, self.confounded, color=ORANGE, linewidth=1.8, linestyle="--",
                 label="ordinary regression",
             )  # fmt: skip
         shade_extrapolation(ax, x, self.support.extrapolated)
-        low = min(self.band.uniform_lower.min(), np.quantile(self.y, 0.01))
-        high = max(self.band.uniform_upper.max(), np.quantile(self.y, 0.99))
-        ax.set(xlabel=self.name, ylabel="outcome", xlim=(x[0], x[-1]), ylim=(low, high))
+        low, high = self.band.uniform_lower.min(), self.band.uniform_upper.max()
+        if len(self.y):
+            bottom, top = np.quantile(self.y, [0.01, 0.99])
+            low, high = min(low, bottom), max(high, top)
+        ax.set(xlabel=self.name, ylabel=self.outcome, xlim=(x[0], x[-1]), ylim=(low, high))
         ax.set_title(f"Structural function, {percent} bands")
         ax.legend(frameon=False, fontsize="small")
         return ax

@@ -38,6 +38,8 @@ class Chart:
     x_label, y_label : str
     width, height : float
         In pixels.
+    counts : bool
+        Whether x counts something, so that labels are whole numbers.
     """
 
     x_range: tuple[float, float]
@@ -46,6 +48,7 @@ class Chart:
     y_label: str
     width: float = 760.0
     height: float = 400.0
+    counts: bool = False
     marks: list[str] = field(default_factory=list)
 
     def line(self, x: Array, y: Array, kind: str) -> None:
@@ -93,8 +96,10 @@ class Chart:
     def _grid(self) -> str:
         bottom, right = self.height - _BOTTOM, self.width - _RIGHT
         parts = []
-        n_labels = int((right - _LEFT) / _LABEL_WIDTH)
+        n_labels = int((right - _LEFT) / (_LABEL_WIDTH / 2 if self.counts else _LABEL_WIDTH))
         for x in ticks(*self.x_range, n_labels):
+            if self.counts and x != round(x):
+                continue
             at = f"{self.at_x(np.array(x)):.1f}"
             parts.append(f'<text class="tick x" x="{at}" y="{bottom + 18:g}">{_number(x)}</text>')
         for y in ticks(*self.y_range, 6):

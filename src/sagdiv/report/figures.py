@@ -47,11 +47,18 @@ def save_figures(found: Findings, folder: Path) -> None:
 
 def _structural(found: Findings, column: int, curve: Curve, band: Band) -> StructuralDisplay:
     x, y = found.observed(curve.treatment, _MOST_POINTS)
+    if not found.outcome_on_scale:
+        x, y = x[:0], y[:0]
     X = np.zeros((len(x), band.X.shape[1]))
     X[:, column] = x
     points = type(found.fit.X)(band.X, columns=found.fit.X.columns)
     support = found.analysis.support(points)
-    return StructuralDisplay(column, band, support, curve.confounded, X, y, curve.treatment)
+    return StructuralDisplay(
+        *(column, band, support, curve.confounded, X, y),
+        name=curve.treatment,
+        outcome=found.outcome_label,
+        estimate=curve.estimate,
+    )
 
 
 def _save(display: Any, path: Path) -> None:

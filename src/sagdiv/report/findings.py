@@ -116,6 +116,11 @@ class Findings:
         """Whether h is in the units of the outcome, rather than the index of a probability."""
         return not self.fit.estimator._loss.binary
 
+    @property
+    def outcome_label(self) -> str:
+        """What the curve is measured in."""
+        return self.fit.outcome if self.outcome_on_scale else f"index h of {self.fit.outcome}"
+
     def observed(self, treatment: str, most: int) -> tuple[Array, Array]:
         """Return treatment and outcome of the rows, or of evenly spaced ones among many."""
         rows = np.unique(np.linspace(0, self.fit.n_rows - 1, most).astype(int))

@@ -112,12 +112,12 @@ def _curve_chart(found: Findings, curve: Curve, size: tuple[float, float]) -> Ch
     x, y = found.observed(curve.treatment, _MOST_POINTS)
     seen = y[(x >= low) & (x <= high)] if found.outcome_on_scale else y[:0]
     band = curve.band
-    drawn = [curve.estimate, curve.confounded, *([] if band is None else [band.lower, band.upper])]
+    drawn = [curve.estimate, curve.confounded, *curve.edges.values()]
     values = np.concatenate([*drawn, np.quantile(seen, [0.02, 0.98]) if len(seen) else []])
     bottom, top = float(values.min()), float(values.max())
     margin = 0.05 * (top - bottom) or 0.5
-    label = found.fit.outcome if found.outcome_on_scale else f"index h of {found.fit.outcome}"
-    chart = Chart((low, high), (bottom - margin, top + margin), curve.treatment, label, *size)
+    ranges = (low, high), (bottom - margin, top + margin)
+    chart = Chart(*ranges, curve.treatment, found.outcome_label, *size)
     if found.outcome_on_scale:
         chart.points(x, y, "data")
     if band is not None:
@@ -145,10 +145,10 @@ def _hover(curve: Curve, charts: Mapping[str, Chart]) -> dict[str, Any]:
 
 
 def _curve_table(curve: Curve) -> str:
-    rows = np.linspace(0, len(curve.x) - 1, _TABLE_ROWS).astype(int)
+    rows = np.unique(np.linspace(0, len(curve.x) - 1, _TABLE_ROWS).astype(int))
     columns = curve.as_dict()
-    header = [name.replace("_", " ") for name in columns]
-    return _table(header, [[_number(column[i]) for column in columns.values()] for i in rows])
+    header = [curve.treatment, *(name.replace("_", " ") for name in list(columns)[1:])]
+    return _table(header, [[_aligned(column[i]) for column in columns.values()] for i in rows])
 
 
 def _reading(found: Findings) -> str:
@@ -167,7 +167,7 @@ def _strength_figure(found: Findings) -> str:
         s = np.asarray(strength.correlations)[:12]
         order = np.arange(1.0, len(s) + 1)
         ends = (0.4, len(s) + 0.6)
-        axes = Chart(ends, (0.0, 1.05), "direction", "correlation of X and Z", *size)
+        axes = Chart(ends, (0.0, 1.05), "direction", "correlation of X and Z", *size, counts=True)
         useful = ["useful" if value > strength.threshold else "" for value in s]
         axes.bars(order, s, useful)
         axes.line(np.array(ends), np.full(2, strength.threshold), "threshold")
@@ -286,6 +286,10 @@ def _short(values: Array) -> list[float]:
 
 def _number(value: float) -> str:
     return f"{value:.4g}"
+
+
+def _aligned(value: float) -> str:
+    return f"{value:#.4g}".removesuffix(".")  # with its zeros, so that a column can be read down
 
 
 def _resource(name: str) -> str:

@@ -1,9 +1,14 @@
-"""Recover sin(x) from confounded data, and draw it beside what an ordinary regression finds."""
+"""Recover sin(x) from confounded data, and draw it beside what an ordinary regression finds.
+
+    python examples/simulated.py docs/figures/demo.png
+
+draws the figure of the README.
+"""
 
 from __future__ import annotations
 
+import sys
 import warnings
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,10 +17,8 @@ from sagdiv import KernelSAGDIV
 from sagdiv.datasets import make_continuous
 from sagdiv.exceptions import NoInstrumentWarning
 
-OUTPUT = Path("demo.png")
 
-
-def main() -> None:
+def main(output: str = "simulated.png") -> None:
     data = make_continuous("sin", 1000, random_state=0)
     model = KernelSAGDIV().fit(data.X, data.y, data.Z)
     with warnings.catch_warnings():
@@ -38,14 +41,14 @@ def main() -> None:
     axes[0].set_ylabel("h(x)")
     axes[0].set_xlim(grid[0, 0], grid[-1, 0])
     figure.tight_layout()
-    figure.savefig(OUTPUT, dpi=150)
+    figure.savefig(output, dpi=150)
 
     X_new = data.sample_X(10_000, random_state=1)
     for name, fitted in {"sagdiv": model, "ordinary regression": confounded}.items():
         error = np.mean((fitted.predict(X_new) - data.h_star(X_new)) ** 2)
         print(f"{name:>20}: mean squared error against the truth {error:.3f}")
-    print(f"wrote {OUTPUT}")
+    print(f"wrote {output}")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
