@@ -150,12 +150,12 @@ class Training(BaseEstimator):
         training = tuple(t[rows.to(device)] for t in tensors)
         validation = tuple(t[held_out.to(device)] for t in tensors) if len(held_out) else None
         for network in networks:
-            network.to(device, torch.float32)
+            network.float().to(device)
         try:
             return self._run(networks, losses, training, validation, score, rates, seed)
         finally:
             for network in networks:
-                network.to("cpu", torch.float64).eval()
+                network.cpu().double().eval()  # in this order: not every device has doubles
 
     def _run(
         self,
@@ -215,8 +215,10 @@ class Training(BaseEstimator):
             values = losses(*(t.index_select(0, batch) for t in training))
             # All gradients are taken before anyone moves.
             for i, (network, value) in enumerate(zip(networks, values, strict=True)):
-                parameters = list(network.parameters())
-                gradients = torch.autograd.grad(value, parameters, retain_graph=i + 1 < len(values))
+                parameters = [p for p in network.parameters() if p.requires_grad]
+                gradients = torch.autograd.grad(
+                    value, parameters, retain_graph=i + 1 < len(values), allow_unused=True
+                )
                 for parameter, gradient in zip(parameters, gradients, strict=True):
                     parameter.grad = gradient
             for network, optimizer in zip(networks, optimizers, strict=True):
