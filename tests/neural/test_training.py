@@ -202,7 +202,7 @@ def test_bad_settings(parameters, message):
 
 
 def test_a_device_that_is_not_there_is_refused():
-    with pytest.raises(RuntimeError, match="device"):
+    with pytest.raises(ValueError, match="device='abacus' cannot be used on this machine"):
         train(Constant(), device="abacus")
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from sagdiv._types import Array, Seed
-from sagdiv.neural.networks import MLP, Factory, Network
+from sagdiv.neural.networks import MLP, Factory, Network, tensor
 from sagdiv.neural.training import Training, reproducible
 from sagdiv.validation import check_integer
 
@@ -87,7 +87,7 @@ class NeuralDensityRatio(BaseEstimator):
         """Return Phi^ for all pairs of rows, shape (len(X), len(Z)); positive."""
         ratio = np.empty((len(X), len(Z)))
         with torch.no_grad():
-            x, z = torch.from_numpy(X), torch.from_numpy(Z)
+            x, z = tensor(X, torch.float64), tensor(Z, torch.float64)
             for rows in gen_batches(len(x), max(1, _PAIRS_PER_BLOCK // max(1, len(z)))):
                 width = rows.stop - rows.start
                 block = self._phi(x[rows].repeat_interleave(len(z), 0), z.repeat(width, 1))

@@ -181,5 +181,5 @@ def default_training() -> Training:
 
 def _whitener(G: Array) -> Array:
     values, vectors = eigh(G)
-    seen = values > _RANK_TOLERANCE * values[-1]
+    seen = values > _RANK_TOLERANCE * values.max(initial=0.0)
     return vectors[:, seen] / np.sqrt(values[seen])

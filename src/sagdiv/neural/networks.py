@@ -148,7 +148,7 @@ class Network:
         outputs = np.empty((len(rows), self.n_outputs))
         with torch.no_grad():
             for block in gen_batches(len(rows), max(1, _BLOCK_ELEMENTS // rows.shape[1])):
-                outputs[block] = self.module(torch.from_numpy(rows[block])).numpy()
+                outputs[block] = self.module(tensor(rows[block], torch.float64)).numpy()
         return outputs
 
     def __getstate__(self) -> dict[str, Any]:
@@ -176,9 +176,9 @@ class Network:
         return nn.Sequential(_Standardize(columns), self.factory(self.shape, self.n_outputs))
 
 
-def tensor(array: Array) -> Tensor:
-    """Return an array as a tensor in single precision, in which networks are trained."""
-    return torch.tensor(array, dtype=torch.float32)
+def tensor(array: Array, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Return a copy of an array as a tensor: single precision for training, double for answers."""
+    return torch.tensor(array, dtype=dtype)
 
 
 class _Standardize(nn.Module):
