@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from sagdiv.neural import MLP, ConvNet
-from sagdiv.neural.networks import Network, default_network, tensor
+from sagdiv.neural.networks import Network, default_network
 from sagdiv.neural.training import reproducible
 
 pytestmark = pytest.mark.usefixtures("torch_state_untouched")
@@ -136,7 +136,7 @@ def test_pickle_to_the_last_bit(factory, shape):
 # Whatever the machine that trained it: arrays and the factory, no tensors, no devices.
 def test_what_is_pickled_knows_nothing_of_torch():
     state = network(MLP(), (3,))[0].__getstate__()
-    assert set(state) == {"factory", "shape", "n_outputs", "weights"}
+    assert set(state) == {"factory", "shape", "n_outputs", "location", "scale", "weights"}
     assert {type(weight) for weight in state["weights"].values()} == {np.ndarray}
     assert b"torch" not in pickle.dumps(state)
 
@@ -144,17 +144,22 @@ def test_what_is_pickled_knows_nothing_of_torch():
 def test_columns_of_a_table_are_standardised_one_by_one():
     rows = np.random.RandomState(0).normal([1.0, -50.0], [2.0, 1e3], (200, 2))
     rows = np.column_stack([rows, np.full(200, 7.0)])  # a column that never changes
-    standardized = build(Network, MLP(), (3,), 1, rows).module[0](tensor(rows)).numpy()
-    np.testing.assert_allclose(standardized.mean(axis=0), 0, atol=1e-5)
-    np.testing.assert_allclose(standardized.std(axis=0), [1, 1, 0], atol=1e-5)
+    standardized = build(Network, MLP(), (3,), 1, rows).standardized(rows)
+    np.testing.assert_allclose(standardized.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(standardized.std(axis=0), [1, 1, 0], atol=1e-12)
 
 
 def test_pixels_of_images_are_standardised_alike():
     rows = np.random.RandomState(0).uniform(0, 255, (50, 64))
     rows[:, 0] = 0.0  # a dark corner stays one
-    standardized = build(Network, ConvNet(), (8, 8), 1, rows).module[0](tensor(rows)).numpy()
-    assert standardized.mean() == pytest.approx(0, abs=1e-5)
-    assert standardized.std() == pytest.approx(1, abs=1e-5)
-    np.testing.assert_allclose(
-        (standardized[0, 3] - standardized[0, 5]) * rows.std(), rows[0, 3] - rows[0, 5], rtol=1e-4
-    )
+    standardized = build(Network, ConvNet(), (8, 8), 1, rows).standardized(rows)
+    np.testing.assert_allclose(standardized, (rows - rows.mean()) / rows.std())
+
+
+# Seconds since 1970 in one afternoon: single precision would not tell them apart.
+def test_a_large_offset_is_taken_off_in_double_precision():
+    rows = np.random.RandomState(0).uniform(0, 3600, (50, 1))
+    here, there = (build(Network, MLP(), (1,), 1, A) for A in (rows, rows + 1.7e9))
+    for network in (here, there):
+        network.module.double().eval()
+    np.testing.assert_allclose(here(rows), there(rows + 1.7e9), atol=1e-6)

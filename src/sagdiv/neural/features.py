@@ -95,7 +95,7 @@ class CanonicalFeatures(BaseEstimator):
             self.history_ = training.minimize(
                 [self.x_network_.module, self.z_network_.module],
                 self._losses,
-                [X, Z, weights],
+                [self.x_network_.standardized(X), self.z_network_.standardized(Z), weights],
                 seed,
                 rates=(1.0, 1.0),
             )
