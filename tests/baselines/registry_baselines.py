@@ -4,6 +4,7 @@ A new baseline is tested by adding a row.
 """
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -65,3 +66,28 @@ BASELINES = table(
         KernelRegression(), shift_free=True, order_free=True, uses_instrument=False
     ),
 )
+
+
+def networks():
+    """Return the networked baselines on trainings that only show that everything runs."""
+    from sagdiv.baselines import DeepGMM, DeepIV, DirectNetwork
+    from sagdiv.neural import MLP, MixtureDensity, OptimisticAdam, Training
+
+    short = Training(row_visits=1500, batch_size=30, learning_rate=1e-2)
+    game = Training(row_visits=1500, batch_size=60, optimizer=OptimisticAdam, check_every=5)
+    small = MLP((8,))
+    return table(
+        direct=Case(
+            DirectNetwork(small, short, random_state=0), uses_instrument=False, seeded=True
+        ),
+        deep_iv=Case(
+            DeepIV(MixtureDensity(2, small, short), small, short, random_state=0), seeded=True
+        ),
+        deep_gmm=Case(
+            DeepGMM(small, small, game, learning_rates=(0.01, 0.005), random_state=0), seeded=True
+        ),
+    )
+
+
+if find_spec("torch") is not None:
+    BASELINES += networks()

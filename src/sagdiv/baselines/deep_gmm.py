@@ -130,7 +130,7 @@ class DeepGMM(NetworkRegressor):
                     training.minimize(
                         [run.h, run.f],
                         run.losses,
-                        [X, y, Z],
+                        [self.network_.standardized(X), y, critic.standardized(Z)],
                         seed,
                         score=run.record,
                         rates=(1.0, self.critic_rate),

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from torch import Tensor
 
-from sagdiv._types import Data, Seed
+from sagdiv._types import Array, Data, Seed
 from sagdiv.neural.mixture import MixtureDensity, draw_mixture
 from sagdiv.neural.networks import MLP, Factory, Network
 from sagdiv.neural.regressor import NetworkRegressor
@@ -93,7 +93,6 @@ class DeepIV(NetworkRegressor):
         if density.random_state is None:
             density.set_params(random_state=rng.randint(2**31 - 1))
         self.density_ = density.fit(X, Z)
-        parameters = self.density_.sampler(Z)
 
         seed = rng.randint(2**31 - 1)
         training = default_training() if self.training is None else clone(self.training)
@@ -108,8 +107,16 @@ class DeepIV(NetworkRegressor):
                 values = h(draws.flatten(0, 1)).reshape(len(draws), -1)
                 return (squared_projected_residual(y - values),)
 
+            parameters = self._parameters(Z)
             self.history_ = training.minimize([h], losses, [parameters, y], seed)
         return self
+
+    def _parameters(self, Z: Array) -> Array:
+        """Return the parameters of p^(.|z) for draws in the units of the second network."""
+        parameters, width = self.density_.sampler(Z), self.n_features_in_
+        parameters[..., 1 : 1 + width] = self.network_.standardized(parameters[..., 1 : 1 + width])
+        parameters[..., 1 + width :] /= self.network_.scale
+        return parameters
 
 
 def default_density(dropout: float) -> MixtureDensity:

@@ -70,6 +70,9 @@ class DirectNetwork(NetworkRegressor):
             self.network_ = Network(self.network or default_network, self.x_shape_, 1, X)
             h = self.network_.module
             self.history_ = training.minimize(
-                [h], lambda x, y: ((h(x)[:, 0] - y).square().mean(),), [X, y], seed
+                [h],
+                lambda x, y: ((h(x)[:, 0] - y).square().mean(),),
+                [self.network_.standardized(X), y],
+                seed,
             )
         return self

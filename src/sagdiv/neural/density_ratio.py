@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from sagdiv._types import Array, Seed
-from sagdiv.neural.networks import MLP, Factory, Network
+from sagdiv.neural.networks import MLP, Factory, Network, tensor
 from sagdiv.neural.training import Training, reproducible
 from sagdiv.validation import check_integer
 
@@ -77,7 +77,7 @@ class NeuralDensityRatio(BaseEstimator):
         with reproducible(seed, training.device):
             self.network_ = Network(self.network or MLP(dropout=0.01), (rows.shape[1],), 1, rows)
             self.history_ = training.minimize(
-                [self.network_.module], self._losses, [X, Z], seed, score=self._score
+                [self.network_.module], self._losses, self._inputs(X, Z), seed, score=self._score
             )
         self.mean_ = 1.0
         self.mean_ = self._mean_over_pairs(X, Z)
@@ -87,12 +87,17 @@ class NeuralDensityRatio(BaseEstimator):
         """Return Phi^ for all pairs of rows, shape (len(X), len(Z)); positive."""
         ratio = np.empty((len(X), len(Z)))
         with torch.no_grad():
-            x, z = torch.tensor(X), torch.tensor(Z)
+            x, z = (tensor(A, torch.float64) for A in self._inputs(X, Z))
             for rows in gen_batches(len(x), max(1, _PAIRS_PER_BLOCK // max(1, len(z)))):
                 width = rows.stop - rows.start
                 block = self._phi(x[rows].repeat_interleave(len(z), 0), z.repeat(width, 1))
                 ratio[rows] = block.reshape(width, len(z)).numpy()
         return ratio / self.mean_
+
+    def _inputs(self, X: Array, Z: Array) -> list[Array]:
+        location, scale = self.network_.location, self.network_.scale
+        dx = X.shape[1]
+        return [(X - location[:dx]) / scale[:dx], (Z - location[dx:]) / scale[dx:]]
 
     def _phi(self, x: Tensor, z: Tensor) -> Tensor:
         return softplus(self.network_.module(torch.cat([x, z], 1))[:, 0])

@@ -95,7 +95,7 @@ class CanonicalFeatures(BaseEstimator):
             self.history_ = training.minimize(
                 [self.x_network_.module, self.z_network_.module],
                 self._losses,
-                [X, Z, weights],
+                [self.x_network_.standardized(X), self.z_network_.standardized(Z), weights],
                 seed,
                 rates=(1.0, 1.0),
             )
@@ -181,5 +181,5 @@ def default_training() -> Training:
 
 def _whitener(G: Array) -> Array:
     values, vectors = eigh(G)
-    seen = values > _RANK_TOLERANCE * values[-1]
+    seen = values > _RANK_TOLERANCE * values.max(initial=0.0)
     return vectors[:, seen] / np.sqrt(values[seen])

@@ -83,9 +83,8 @@ class MixtureDensity(BaseEstimator):
             shape = (Z.shape[1],) if self.shape is None else self.shape
             n_outputs = self.n_components * (1 + 2 * X.shape[1])
             self.network_ = Network(self.network or default_network, shape, n_outputs, Z)
-            self.history_ = training.minimize(
-                [self.network_.module], self._losses, [self._standardized(X), Z], seed
-            )
+            arrays = [self._standardized(X), self.network_.standardized(Z)]
+            self.history_ = training.minimize([self.network_.module], self._losses, arrays, seed)
         return self
 
     def log_density(self, X: Array, Z: Array) -> Array:

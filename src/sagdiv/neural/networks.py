@@ -121,8 +121,8 @@ class Network:
     """A module and its factory; it pickles as the factory and plain arrays.
 
     Trained in single precision, it answers in double, so that an answer does not depend on the
-    rows it was asked for together with. Its first layer standardises what it is given: each column
-    of a table, all pixels of an image alike.
+    rows it was asked for together with. Its module sees standardised rows: each column of a table
+    by itself, all pixels of an image alike.
 
     Parameters
     ----------
@@ -136,19 +136,21 @@ class Network:
 
     def __init__(self, factory: Factory, shape: Shape, n_outputs: int, rows: Array) -> None:
         self.factory, self.shape, self.n_outputs = factory, shape, n_outputs
-        self.module = self._build()
-        standardize = self.module[0]
-        assert isinstance(standardize, _Standardize)
+        self.module = factory(shape, n_outputs)
         columns = rows if len(shape) == 1 else rows.reshape(-1, 1)
-        standardize.location.copy_(tensor(columns.mean(axis=0)))
-        standardize.scale.copy_(tensor(column_scales(columns)))
+        self.location, self.scale = columns.mean(axis=0), column_scales(columns)
+
+    def standardized(self, rows: Array) -> Array:
+        """Return rows in the units of the module; in double precision, as offsets may be large."""
+        return (rows - self.location) / self.scale
 
     def __call__(self, rows: Array) -> Array:
         """Return the outputs of the trained network at the given rows, shape (n, n_outputs)."""
         outputs = np.empty((len(rows), self.n_outputs))
         with torch.no_grad():
             for block in gen_batches(len(rows), max(1, _BLOCK_ELEMENTS // rows.shape[1])):
-                outputs[block] = self.module(torch.tensor(rows[block])).numpy()
+                inputs = tensor(self.standardized(rows[block]), torch.float64)
+                outputs[block] = self.module(inputs).numpy()
         return outputs
 
     def __getstate__(self) -> dict[str, Any]:
@@ -158,6 +160,8 @@ class Network:
             "factory": self.factory,
             "shape": self.shape,
             "n_outputs": self.n_outputs,
+            "location": self.location,
+            "scale": self.scale,
             "weights": weights,
         }
 
@@ -165,33 +169,17 @@ class Network:
         """Rebuild the module on the CPU."""
         self.factory, self.n_outputs = state["factory"], state["n_outputs"]
         self.shape = tuple(state["shape"])
+        self.location, self.scale = state["location"], state["scale"]
         with torch.random.fork_rng(devices=[]):  # the weights drawn here are overwritten
-            self.module = self._build()
+            self.module = self.factory(self.shape, self.n_outputs)
         weights = {name: torch.as_tensor(a) for name, a in state["weights"].items()}
         self.module.load_state_dict(weights)
         self.module.double().eval()
 
-    def _build(self) -> nn.Sequential:
-        columns = self.shape[0] if len(self.shape) == 1 else 1
-        return nn.Sequential(_Standardize(columns), self.factory(self.shape, self.n_outputs))
 
-
-def tensor(array: Array) -> Tensor:
-    """Return an array as a tensor in single precision, in which networks are trained."""
-    return torch.tensor(array, dtype=torch.float32)
-
-
-class _Standardize(nn.Module):
-    location: Tensor
-    scale: Tensor
-
-    def __init__(self, n_columns: int) -> None:
-        super().__init__()
-        self.register_buffer("location", torch.zeros(n_columns))
-        self.register_buffer("scale", torch.ones(n_columns))
-
-    def forward(self, rows: Tensor) -> Tensor:
-        return (rows - self.location) / self.scale
+def tensor(array: Array, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Return a copy of an array as a tensor: single precision for training, double for answers."""
+    return torch.tensor(array, dtype=dtype)
 
 
 class _ToImage(nn.Module):

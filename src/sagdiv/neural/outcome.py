@@ -80,9 +80,8 @@ class NeuralOutcome(RegressorMixin, BaseEstimator):
         with reproducible(seed, training.device):
             shape = (Z.shape[1],) if self.shape is None else self.shape
             self.network_ = Network(self.network or default_network, shape, 1, Z)
-            self.history_ = training.minimize(
-                [self.network_.module], self._losses, [Z, (y - self.location_) / self.scale_], seed
-            )
+            arrays = [self.network_.standardized(Z), (y - self.location_) / self.scale_]
+            self.history_ = training.minimize([self.network_.module], self._losses, arrays, seed)
         return self
 
     def predict(self, Z: Array) -> Array:

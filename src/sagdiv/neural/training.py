@@ -144,18 +144,18 @@ class Training(BaseEstimator):
             Learning rate of each network relative to ``learning_rate``.
         """
         self._check()
-        device = torch.device(self.device)
+        device = usable_device(self.device)
         rows, held_out = split_rows(len(arrays[0]), self.validation_fraction, seed)
         tensors = [tensor(a).to(device) for a in arrays]
         training = tuple(t[rows.to(device)] for t in tensors)
         validation = tuple(t[held_out.to(device)] for t in tensors) if len(held_out) else None
         for network in networks:
-            network.to(device, torch.float32)
+            network.float().to(device)
         try:
             return self._run(networks, losses, training, validation, score, rates, seed)
         finally:
             for network in networks:
-                network.to("cpu", torch.float64).eval()
+                network.cpu().double().eval()  # in this order: not every device has doubles
 
     def _run(
         self,
@@ -215,8 +215,10 @@ class Training(BaseEstimator):
             values = losses(*(t.index_select(0, batch) for t in training))
             # All gradients are taken before anyone moves.
             for i, (network, value) in enumerate(zip(networks, values, strict=True)):
-                parameters = list(network.parameters())
-                gradients = torch.autograd.grad(value, parameters, retain_graph=i + 1 < len(values))
+                parameters = [p for p in network.parameters() if p.requires_grad]
+                gradients = torch.autograd.grad(
+                    value, parameters, retain_graph=i + 1 < len(values), allow_unused=True
+                )
                 for parameter, gradient in zip(parameters, gradients, strict=True):
                     parameter.grad = gradient
             for network, optimizer in zip(networks, optimizers, strict=True):
@@ -255,10 +257,20 @@ def split_rows(n_rows: int, validation_fraction: float, seed: int) -> tuple[Tens
     return rows[n_validation:], rows[:n_validation]
 
 
+def usable_device(name: str) -> torch.device:
+    """Return the device of that name, if this machine has it."""
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise ValueError(
+            f"device={name!r} cannot be used on this machine: {str(error).splitlines()[0]}"
+        ) from error
+
+
 @contextmanager
 def reproducible(seed: int, device: str = "cpu") -> Iterator[None]:
     """Run a block (initial weights, dropout) under its own seed, and restore torch's state."""
-    kind = torch.device(device).type
+    kind = usable_device(device).type
     devices = [] if kind == "cpu" else list(range(torch.get_device_module(kind).device_count()))
     with torch.random.fork_rng(devices, device_type=kind if devices else "cuda"):
         torch.manual_seed(seed)
