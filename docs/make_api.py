@@ -14,7 +14,7 @@ MODULES = [
     *("sagdiv.density_ratio", "sagdiv.operators", "sagdiv.outcome", "sagdiv.features"),
     *("sagdiv.inference", "sagdiv.plotting", "sagdiv.formula", "sagdiv.report"),
     *("sagdiv.datasets", "sagdiv.baselines", "sagdiv.neural"),
-    *("sagdiv.protocols", "sagdiv.exceptions"),
+    *("sagdiv.experiments", "sagdiv.protocols", "sagdiv.exceptions"),
 ]
 _SECTIONS = {"Parameters", "Attributes", "Returns", "Raises", "Examples", "References", "Yields"}
 _LISTED = {"Parameters", "Attributes", "Raises"}

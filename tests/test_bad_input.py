@@ -97,7 +97,7 @@ def test_further_instruments_of_another_width(data):
 @pytest.mark.parametrize("empty", [np.empty((0, 2)), np.empty((0, 7)), [], ()])
 def test_no_further_instruments(data, empty):
     data["Z_extra"] = empty
-    refuse(data, "Z_extra has no rows; leave it out to split the rows of Z")
+    refuse(data, "Z_extra has no rows; leave it out")
 
 
 def test_observed_outcome_of_further_instruments(data):

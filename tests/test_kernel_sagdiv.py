@@ -363,6 +363,29 @@ def test_bad_parameters(data, parameters, message):
 )
 def test_bad_weights(data, model, weights, message):
     with pytest.raises(ValueError, match=message):
-        KernelSAGDIV().fit(data.X, data.y, data.Z, weights)
+        KernelSAGDIV().fit(data.X, data.y, data.Z, sample_weight=weights)
     with pytest.raises(ValueError, match=message):
         model.score(data.X, data.y, data.Z, weights)
+
+
+# Further values of Z: they place the features of z and nothing else.
+def test_extra_instruments_place_the_features(data, model):
+    extra = make_continuous("sin", 300, random_state=5).Z
+    more = KernelSAGDIV().fit(data.X, data.y, data.Z, Z_extra=extra)
+    both = np.vstack([data.Z, extra])
+    np.testing.assert_allclose(more.maps_.z.location_, both.mean(axis=0))
+    np.testing.assert_allclose(more.maps_.z.scale_, both.std(axis=0))
+    np.testing.assert_array_equal(more.maps_.x.location_, model.maps_.x.location_)
+    assert more.moments_.n == len(data.y)
+    assert not np.array_equal(more.predict(data.X), model.predict(data.X))
+    np.testing.assert_allclose(more.predict(data.X), model.predict(data.X), atol=0.02)
+
+
+def test_extra_instruments_that_cannot_be_used(data):
+    with pytest.raises(ValueError, match="Z_extra has 1 columns, but the instruments of the fit"):
+        KernelSAGDIV().fit(data.X, data.y, data.Z, Z_extra=data.Z[:, :1])
+    with pytest.raises(ValueError, match="Z_extra has no rows"):
+        KernelSAGDIV().fit(data.X, data.y, data.Z, Z_extra=data.Z[:0])
+    X = np.hstack([data.X, data.Z[:, 1:]])
+    with pytest.raises(ValueError, match="Z_extra cannot be used together with exogenous"):
+        KernelSAGDIV(exogenous=[1]).fit(X, data.y, data.Z[:, :1], Z_extra=data.Z[:, :1])

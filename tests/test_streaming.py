@@ -47,7 +47,7 @@ def assert_same_function(a, b, data):
 def test_blocks_give_the_function_of_one_fit_with_the_same_maps(data, rng, weighted):
     weights = rng.rand(3000) if weighted else None
     model = in_blocks(data, weights=weights)
-    whole = KernelSAGDIV(**frozen(model.maps_)).fit(data.X, data.y, data.Z, weights)
+    whole = KernelSAGDIV(**frozen(model.maps_)).fit(data.X, data.y, data.Z, sample_weight=weights)
     assert_same_function(model, whole, data)
 
 

@@ -173,6 +173,12 @@ class IVRegressor(RegressorMixin, BaseEstimator):
             )
         return Z
 
+    def _check_extra(self, Z_extra: Data) -> Array:
+        """Validate instrument values that were observed without X and y."""
+        if np.shape(Z_extra)[:1] == (0,):
+            raise ValueError("Z_extra has no rows; leave it out.")
+        return self._check_instruments(Z_extra, "Z_extra")
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # the score is not R^2

@@ -224,9 +224,7 @@ class SAGDIV(ProjectedProbability, IVRegressor):
         return loss
 
     def _check_extra(self, Z_extra: Data) -> Array:
-        if np.shape(Z_extra)[:1] == (0,):
-            raise ValueError("Z_extra has no rows; leave it out to split the rows of Z.")
-        z = self._check_instruments(Z_extra, "Z_extra")
+        z = super()._check_extra(Z_extra)
         if self.outcome == "observed":
             raise ValueError(
                 'outcome="observed" needs the y of every z in the descent, which Z_extra does '

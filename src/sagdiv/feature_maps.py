@@ -44,12 +44,19 @@ class FeatureMaps:
     z: Any
 
     @classmethod
-    def fit(cls, sample: Sketch, n_regressors: int, x: Any = None, z: Any = None) -> FeatureMaps:
+    def fit(
+        cls,
+        sample: Sketch,
+        n_regressors: int,
+        x: Any = None,
+        z: Any = None,
+        Z_extra: Array | None = None,
+    ) -> FeatureMaps:
         """Fit copies of the maps ``x`` and ``z`` (None: the defaults) on a sample of (X, Z)."""
         X, Z = sample.rows[:, :n_regressors], sample.rows[:, n_regressors:]
         x = default_x_features(n_regressors) if x is None else clone(x)
         z = KernelFeatures() if z is None else clone(z)
-        return cls(x.fit(X, sample.weights), z.fit(Z, sample.weights))
+        return cls(x.fit(X, sample.weights), z.fit(*with_extra(Z, sample.weights, Z_extra)))
 
     def moments(self, X: Data, y: Data, Z: Data, sample_weight: Data = None) -> Moments:
         """Return the sums over the given rows that `KernelSAGDIV.fit_moments` fits from."""
@@ -148,6 +155,13 @@ class FeatureRatio:
     def loadings(self, Z: Array) -> Array:
         """Return M psi(z), shape (bx, len(Z))."""
         return self.M_ @ self.maps.z.transform(Z).T
+
+
+def with_extra(Z: Array, weights: Array, Z_extra: Array | None) -> tuple[Array, Array]:
+    """Return rows and weights of Z with further rows, of weight one, behind them."""
+    if Z_extra is None:
+        return Z, weights
+    return np.vstack([Z, Z_extra]), np.append(weights, np.ones(len(Z_extra)))
 
 
 def default_x_features(n_regressors: int) -> KernelFeatures:

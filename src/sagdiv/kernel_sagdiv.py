@@ -134,7 +134,7 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
     True
     """
 
-    __metadata_request__fit: ClassVar = {"sample_weight": True}
+    __metadata_request__fit: ClassVar = {"Z_extra": True, "sample_weight": True}
     __metadata_request__partial_fit: ClassVar = {"Z": True, "sample_weight": True}
 
     def __init__(
@@ -179,7 +179,14 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         }
         return SAGDIV(**(settings | overrides))
 
-    def fit(self, X: Data, y: Data, Z: Data = None, sample_weight: Data = None) -> KernelSAGDIV:
+    def fit(
+        self,
+        X: Data,
+        y: Data,
+        Z: Data = None,
+        Z_extra: Data = None,
+        sample_weight: Data = None,
+    ) -> KernelSAGDIV:
         """Estimate h from all rows at once.
 
         Parameters
@@ -190,13 +197,17 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
             Outcome.
         Z : array of shape (n, dz)
             Instruments. Without them X is its own instrument.
+        Z_extra : array of shape (M, dz), default=None
+            Instrument values observed without X and y. They help to place the features of z, and
+            change the answer very little: unlike the paper's algorithm, this one descends on the
+            triplets themselves.
         sample_weight : array of shape (n,), default=None
             An integer weight is a repeated row.
 
-        All of them may be Dask arrays, data frames or series with the same partitions.
+        X, y, Z and weights may be Dask arrays, data frames or series with the same partitions.
         """
         rows = self._rows(X, y, Z, sample_weight)
-        self.maps_ = self._fit_maps(rows)
+        self.maps_ = self._fit_maps(rows, None if Z_extra is None else self._check_extra(Z_extra))
         self.moments_ = rows.total(self.maps_.block_moments)
         self._descend(rows)
         return self
@@ -329,9 +340,18 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         positions = self.n_instruments_in_ + np.arange(len(self._exogenous))
         return self.maps_.z.columns_of(positions)
 
-    def _fit_maps(self, rows: RowBlocks | DaskRows) -> FeatureMaps:
+    def _check_extra(self, Z_extra: Data) -> Array:
+        if self._exogenous.size:
+            raise ValueError(
+                "Z_extra cannot be used together with exogenous: these columns of X are "
+                "instruments too, and it lacks them."
+            )
+        return super()._check_extra(Z_extra)
+
+    def _fit_maps(self, rows: RowBlocks | DaskRows, Z_extra: Array | None = None) -> FeatureMaps:
         sample = rows.total(partial(_sketch, self._seed()))
-        return FeatureMaps.fit(sample, self.n_features_in_, self.x_features, self.z_features)
+        maps = self.x_features, self.z_features
+        return FeatureMaps.fit(sample, self.n_features_in_, *maps, Z_extra)
 
     def _seed(self) -> int:
         if self.random_state is None:

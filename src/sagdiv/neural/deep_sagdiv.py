@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from sagdiv._types import Array, Rows, Seed
+from sagdiv._types import Array, Data, Rows, Seed
 from sagdiv.dask_rows import DaskRows
 from sagdiv.estimator import SAGDIV
-from sagdiv.feature_maps import FeatureMaps, default_x_features
+from sagdiv.feature_maps import FeatureMaps, default_x_features, with_extra
 from sagdiv.features import KernelFeatures
 from sagdiv.kernel_sagdiv import KernelSAGDIV
 from sagdiv.neural.cross_fitting import CrossFittedFeatures
@@ -153,7 +153,12 @@ class DeepSAGDIV(ImageInputs, KernelSAGDIV):
         }
         return SAGDIV(**(settings | overrides))
 
-    def _fit_maps(self, rows: RowBlocks | DaskRows) -> FeatureMaps:
+    def _check_extra(self, Z_extra: Data) -> Array:
+        if len(self.z_shape_) > 1:
+            raise ValueError("Z_extra helps to place kernel features, which images have none of.")
+        return super()._check_extra(Z_extra)
+
+    def _fit_maps(self, rows: RowBlocks | DaskRows, Z_extra: Array | None = None) -> FeatureMaps:
         sample = rows.total(partial(_pilot, self._seed()))
         X, Z = sample.rows[:, : self.n_features_in_], sample.rows[:, self.n_features_in_ :]
         x_image, z_image = len(self.x_shape_) > 1, len(self.z_shape_) > 1
@@ -170,7 +175,8 @@ class DeepSAGDIV(ImageInputs, KernelSAGDIV):
         ).fit(X, Z, sample.weights)
         s = self.features_.correlations_
         x_known = None if x_image else default_x_features(X.shape[1]).fit(X, sample.weights)
-        z_known = None if z_image else KernelFeatures().fit(Z, sample.weights)
+        z_rows = with_extra(Z, sample.weights, Z_extra)
+        z_known = None if z_image else KernelFeatures().fit(*z_rows)
         return FeatureMaps(
             LearnedMap(self.features_.x_map_, _X_SCALE * s**2, X.shape[1], x_known),
             LearnedMap(self.features_.z_map_, np.ones_like(s), Z.shape[1], z_known),
