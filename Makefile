@@ -22,7 +22,7 @@ CHECK := .venv/installed/$(EXTRAS),test,check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: demo test check docs bench bench-smoke format clean help
+.PHONY: demo test check docs results bench bench-smoke format clean help
 
 demo: $(DEMO)  ## the Engel curve, from a table to demo/result/report.html
 	$(BIN)/sagdiv datasets engel -o demo/engel.csv
@@ -39,6 +39,9 @@ check: $(CHECK)  ## lint, formatting and types
 docs: $(TEST)  ## run the pages, and write what they print, their figures and the API reference
 	$(BIN)/python docs/make_api.py
 	$(BIN)/python docs/pages.py
+
+results: $(TEST)  ## write tables and figures of the committed experiments (docs/experiments.md)
+	$(BIN)/python experiments/publish.py
 
 bench: $(TEST)  ## run the benchmarks (BENCH_ARGS=...)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
@@ -58,7 +61,7 @@ help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 # Figures are drawn to files; one thread per process keeps numbers and timings steady under xdist.
-demo test docs bench bench-smoke: export MPLBACKEND := Agg
+demo test docs results bench bench-smoke: export MPLBACKEND := Agg
 test docs: export OMP_NUM_THREADS := 1
 test docs: export OPENBLAS_NUM_THREADS := 1
 test docs: export MKL_NUM_THREADS := 1
