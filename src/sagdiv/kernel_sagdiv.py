@@ -113,6 +113,11 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
     n_features_in_, feature_names_in_ : width and names of X
     n_instruments_in_, instrument_names_in_ : width and names of Z
 
+    Notes
+    -----
+    When it fails: the answer is smooth, and where the instrument is silent it is the straight line
+    of two-stage least squares, so that jumps are rounded off and fast wiggles are not seen.
+
     References
     ----------
     Fonseca, Peixoto and Saporito (2024), Nonparametric Instrumental Variable Regression through
