@@ -42,7 +42,7 @@ from sagdiv.validation import (
 __all__ = ["KernelSAGDIV"]
 
 _PILOT_ROWS = 20_000
-_PREDICT_ROWS = 2000  # kernel values of a block stay in the cache
+_PREDICT_ROWS = 1000  # kernel values of a block stay in the cache
 
 _NOISE_LEVEL = 10.0  # of n s^2: an irrelevant direction has about one
 
@@ -222,7 +222,7 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
 
     @available_if(_known_from_moments)
     def fit_moments(self, moments: Moments, maps: FeatureMaps) -> KernelSAGDIV:
-        """Estimate h from sums over rows, wherever they were taken; for what `partial_fit` is for.
+        """Estimate h from sums over rows, wherever they were taken, for the same loss.
 
         Parameters
         ----------
