@@ -18,10 +18,14 @@ N_NOISE = 5
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    options = parse(argv, __doc__, draws=100, paper_draws=20, large_draws=20, first_seed=0)
-    n_draws, n_paper, n_large = options.draws, options.paper_draws, options.large_draws
+    options = parse(
+        argv, __doc__, draws=100, paper_draws=20, large_draws=20, huge_draws=5, first_seed=0
+    )
+    n_draws, n_paper = options.draws, options.paper_draws
+    larger = {10_000: options.large_draws, 300_000: options.huge_draws}
     if options.quick:
-        n_draws = n_paper = n_large = 2
+        n_draws = n_paper = 2
+        larger = {2000: 2}
 
     def seeds(n: int) -> range:
         return range(options.first_seed, options.first_seed + n)
@@ -55,13 +59,13 @@ def main(argv: Sequence[str] | None = None) -> None:
             noisy = np.mean(_errors(scenario, 1000, seeds(n_draws), N_NOISE))
             rows.append([scenario, noisy, noisy / np.mean(small[scenario]), 1.5, 1.1])
         table(["scenario", "mean MSE", "over two instruments", "must", "aim"], rows)
-        n = 2000 if options.quick else 10_000
-        print(f"\nn = {n}, {n_large} draws")
-        rows = []
-        for scenario in SCENARIOS:
-            large = np.mean(_errors(scenario, n, seeds(n_large)))
-            rows.append([scenario, large, large / np.mean(small[scenario]), 0.75])
-        table(["scenario", "mean MSE", "over n = 1000", "must"], rows)
+        for n, n_large in larger.items():
+            print(f"\nn = {n}, {n_large} draws")
+            rows = []
+            for scenario in SCENARIOS:
+                large = np.mean(_errors(scenario, n, seeds(n_large)))
+                rows.append([scenario, large, large / np.mean(small[scenario]), 0.75])
+            table(["scenario", "mean MSE", "over n = 1000", "must"], rows)
         data = make_continuous("sin", 1000, random_state=options.first_seed)
         seconds = best_time(lambda: KernelSAGDIV().fit(data.X, data.y, data.Z), repeats=10)
         print("\nOne thread")

@@ -340,6 +340,7 @@ def test_a_second_fit_forgets_the_labels(data):
     model = KernelSAGDIV(loss=LOSSES[0]).fit(data.X, data.y, data.Z)
     model.set_params(loss=None).fit(data.X, data.X[:, 0], data.Z)
     assert not hasattr(model, "classes_")
+    assert not hasattr(model, "nonparametric_share_")
     assert model.loss_ == SquaredLoss()
 
 

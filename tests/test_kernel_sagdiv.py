@@ -64,6 +64,8 @@ def test_a_given_total_step_is_kept_and_a_longer_one_follows_the_data_more(data)
     gradient = [m.path_.scores * np.exp(-m.path_.values * m.total_step_) for m in (short, long)]
     assert (np.abs(gradient[1]) <= np.abs(gradient[0])).all()
     assert KernelSAGDIV().fit(data.X, data.y, data.Z).total_step_ >= 500 * 600**0.25
+    many = make_continuous("linear", 20_000, random_state=0)
+    assert KernelSAGDIV().fit(many.X, many.y, many.Z).total_step_ == 10_000
 
 
 # What must not matter

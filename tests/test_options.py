@@ -89,7 +89,7 @@ def test_observed_outcome_needs_a_loss_linear_in_it(sample):
         {"operator": "ratio"},
         {"outcome": LinearRegression()},
         {"outcome": "observed"},
-        {"convex_set": SupNormBall(0.1)},
+        {"convex_set": SupNormBall(0.3)},
         {"step": 0.01},
         {"warm_up": 0},
         {"init": LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0]).predict},

@@ -101,6 +101,12 @@ class SAGDIV(ProjectedProbability, IVRegressor):
     n_features_in_, feature_names_in_ : width and names of X
     n_instruments_in_, instrument_names_in_ : width and names of Z
 
+    Notes
+    -----
+    When it fails: the rows are shared out between the nuisances and the descent, so that few of
+    them make a noisy answer; and with the squared loss an h that is not within the search set, ten
+    standard deviations of y around zero by default, is out of reach.
+
     References
     ----------
     Fonseca, Peixoto and Saporito (2024), Nonparametric Instrumental Variable Regression through

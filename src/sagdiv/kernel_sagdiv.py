@@ -15,19 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 from sagdiv._types import Array, Data, Rows, Seed
 from sagdiv.base import IVRegressor
 from sagdiv.binary import ProjectedProbability
-from sagdiv.control_function import ControlFunction, pooled
 from sagdiv.dask_rows import DaskRows, is_dask
+from sagdiv.default_descent import Answer, descend_on_moments, descend_on_rows
 from sagdiv.density_ratio import KernelDensityRatio
-from sagdiv.deviance import Rest, descend_deviance
 from sagdiv.estimator import SAGDIV
 from sagdiv.exceptions import WeakInstrumentWarning
 from sagdiv.feature_maps import FeatureFunction, FeatureMaps, FeatureOperator, FeatureRatio
 from sagdiv.first_stage import FirstStage, canonical_correlations, evidence_ridge
-from sagdiv.flow import Flow, FlowPath
+from sagdiv.flow import FlowPath
 from sagdiv.losses import SquaredLoss
 from sagdiv.moments import Moments
 from sagdiv.operators import MeanEmbeddingOperator
-from sagdiv.protocols import LOSS_MEMBERS, AdaptiveLoss, BinaryLoss, Loss
+from sagdiv.protocols import LOSS_MEMBERS, Loss
 from sagdiv.rows import RowBlocks
 from sagdiv.sets import SupNormBall
 from sagdiv.sketch import Sketch
@@ -43,11 +42,7 @@ from sagdiv.validation import (
 __all__ = ["KernelSAGDIV"]
 
 _PILOT_ROWS = 20_000
-_PREDICT_ROWS = 2000  # kernel values of a block stay in the cache
-
-# The total step t = 500 n^(1/4) is the one constant of the descent, chosen on simulated draws
-# that no reported figure uses. Within a factor of two it makes little difference.
-_STEP, _GROWTH = 500.0, 0.25
+_PREDICT_ROWS = 1000  # kernel values of a block stay in the cache
 
 _NOISE_LEVEL = 10.0  # of n s^2: an irrelevant direction has about one
 
@@ -78,8 +73,8 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         None is `SquaredLoss`; `LogisticLoss` and `ProbitLoss` are for a 0/1 outcome.
     total_step : float, default=None
         t, the sum of all step sizes and the one regularisation parameter: raising it follows the
-        data more closely. None is 500 n^(1/4) over the curvature of the loss, longer where there
-        is clearly more to learn.
+        data more closely. None is 500 n^(1/4), from ten thousand rows on n / 2, over the curvature
+        of the loss, and longer where there is clearly more to learn.
     exogenous : sequence of str or int, default=()
         Names or positions of the columns of X that are exogenous. They are their own instruments.
     x_features, z_features : feature map, default=None
@@ -118,6 +113,11 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
     n_features_in_, feature_names_in_ : width and names of X
     n_instruments_in_, instrument_names_in_ : width and names of Z
 
+    Notes
+    -----
+    When it fails: the answer is smooth, and where the instrument is silent it is the straight line
+    of two-stage least squares, so that jumps are rounded off and fast wiggles are not seen.
+
     References
     ----------
     Fonseca, Peixoto and Saporito (2024), Nonparametric Instrumental Variable Regression through
@@ -136,6 +136,7 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
 
     __metadata_request__fit: ClassVar = {"Z_extra": True, "sample_weight": True}
     __metadata_request__partial_fit: ClassVar = {"Z": True, "sample_weight": True}
+    path_: FlowPath
 
     def __init__(
         self,
@@ -232,7 +233,7 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
 
     @available_if(_known_from_moments)
     def fit_moments(self, moments: Moments, maps: FeatureMaps) -> KernelSAGDIV:
-        """Estimate h from sums over rows, wherever they were taken; for what `partial_fit` is for.
+        """Estimate h from sums over rows, wherever they were taken, for the same loss.
 
         Parameters
         ----------
@@ -358,13 +359,20 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
             return 0
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _descend(self, rows: RowBlocks | DaskRows | None) -> None:
+    def _descend(self, rows: Any) -> None:
         mean, n = self.moments_.averages, self.moments_.n
         stage = FirstStage.fit(mean, n, self.maps_.z.groups_, self.maps_.x.n_affine_)
-        if isinstance(self._loss, SquaredLoss):
-            self._descend_squared(rows, mean, n, stage)
+        n_free, loss, t = self.maps_.x.n_affine_, self._loss, self.total_step
+        if isinstance(loss, SquaredLoss):
+            answer = descend_on_moments(mean, n, stage, n_free, loss, t)
         else:
-            self._descend_deviance(rows, n, stage)
+            seed = self._seed()
+            answer = descend_on_rows(rows.total, self.maps_, n, stage, n_free, loss, t, seed)
+        self._note_answer(answer)
+        if self.batch_size is not None:
+            self.coef_ = stochastic_flow(
+                answer.flow, rows, self.maps_, stage.B, self.path_, self.batch_size, self._seed()
+            )
         self._function = FeatureFunction(self.maps_.x, self.coef_)
         self.P_ = FeatureOperator(self.maps_.z, stage.B)
         self.r_ = FeatureFunction(self.maps_.z, stage.regress(mean.cz))
@@ -374,58 +382,15 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
             canonical_correlations(mean, x_ridge, stage.ridge, self._exogenous_features()), n
         )
 
-    def _descend_squared(self, rows: Any, mean: Moments, n: float, stage: FirstStage) -> None:
-        noise = stage.B.T @ mean.Gz @ stage.B / n
-        flow = Flow(stage.hessian + stage.lift, stage.B.T @ mean.cz, noise, self.maps_.x.n_affine_)
-        t = self.total_step
-        if t is None:
-            t = flow.lengthened(_STEP * n**_GROWTH, _residual_variance(mean, flow.start))
-        self.coef_ = flow.coefficients(t, 0.0)
-        for _ in range(2):
-            self.dispersion_ = _residual_variance(mean, self.coef_)
-            self.coef_ = flow.coefficients(t, self.dispersion_)
-        self._finish(flow, t)
-        if self.batch_size is not None:
-            self.coef_ = stochastic_flow(
-                flow, rows, self.maps_, stage.B, self.path_, self.batch_size, self._seed()
-            )
-
-    def _descend_deviance(self, rows: Any, n: float, stage: FirstStage) -> None:
-        asked, maps, n_free = self._loss, self.maps_, self.maps_.x.n_affine_
-        t = self.total_step
-        t = _STEP * n**_GROWTH / asked.curvature if t is None else t
-
-        def descend(near_start: Array | None, near_rest: Array | None) -> tuple[Rest, Rest]:
-            total, loss = rows.total, self._loss
-            return descend_deviance(total, loss, maps.z, stage, n_free, t, near_start, near_rest)
-
-        if isinstance(asked, AdaptiveLoss):
-            # First from afar, with a loss as wide as the spread of y; then near the answer, with
-            # what is learnt from y - P^[h](z). Neither averages tails.
-            constant = np.zeros(len(stage.hessian))
-            constant[0], self._loss = asked.first_guess(*self._residuals(rows, 0 * stage.B[:, 0]))
-            start, rest = descend(constant, None)
-            self._loss = asked.adapted(*self._residuals(rows, stage.B @ rest.a))
-            start, rest = descend(start.a, rest.a)
-        else:
-            start, rest = descend(None, None)
-        self.dispersion_ = rest.model.dispersion
-        self.coef_ = rest.flow.coefficients(t, self.dispersion_)
-        if isinstance(asked, BinaryLoss):
-            control = ControlFunction(maps.x, maps.z, stage.B[:, :n_free])
-            reference = control.fit(rows.total, asked.noise_variance)
-            self.coef_, self.nonparametric_share_ = pooled(self.coef_, reference, start, stage, t)
-        self._finish(rest.flow, t)
-
-    def _residuals(self, rows: Any, projected: Array) -> tuple[Array, Array]:
-        """Return y - psi(z)' projected at a sample of the rows, and its weights."""
-        sample = rows.total(partial(_residuals, self.maps_.z, projected, self._seed()))
-        return sample.rows[:, 0], sample.weights
-
-    def _finish(self, flow: Flow, t: float) -> None:
-        self.total_step_ = t
-        self._flow = flow  # what `sagdiv.inference` needs to follow the noise of y into h
-        self.path_ = FlowPath.of(flow, t, self.dispersion_)
+    def _note_answer(self, answer: Answer) -> None:
+        self.coef_, self._loss = answer.coef, answer.loss
+        self.total_step_, self.dispersion_ = answer.total_step, answer.dispersion
+        self._flow = answer.flow  # what `sagdiv.inference` needs to follow the noise of y into h
+        self.path_ = FlowPath.of(answer.flow, answer.total_step, answer.dispersion)
+        if answer.nonparametric_share is not None:
+            self.nonparametric_share_ = answer.nonparametric_share
+        elif hasattr(self, "nonparametric_share_"):
+            del self.nonparametric_share_
 
     def _note_strength(self, correlations: Array, n: float) -> None:
         self.singular_values_ = correlations
@@ -443,15 +408,3 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
 
 def _sketch(seed: int, X: Array, y: Array, Z: Array, weights: Array) -> Sketch:
     return Sketch.of(np.column_stack([X, Z]), weights, _PILOT_ROWS, seed)
-
-
-def _residuals(
-    z_features: Any, coefficients: Array, seed: int, X: Array, y: Array, Z: Array, weights: Array
-) -> Sketch:
-    residuals = y - z_features.transform(Z) @ coefficients
-    return Sketch.of(residuals[:, None], weights, _PILOT_ROWS, seed)
-
-
-def _residual_variance(mean: Moments, a: Array) -> float:
-    # Average of (y - phi'a)^2; the floor keeps an exact fit from dividing by zero.
-    return max(float(mean.yy - 2 * mean.cx @ a + a @ mean.Gx @ a), 1e-12 * mean.yy, 1e-300)

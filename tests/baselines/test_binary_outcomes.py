@@ -1,5 +1,6 @@
 """The baselines for binary outcomes: their formulas, and what they promise."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -78,6 +79,13 @@ class CutProbit(Cut, ControlFunctionProbit): ...
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@each
+def test_the_docstring_says_what_is_solved_by_whom_and_when_it_fails(model):
+    text = inspect.getdoc(type(model))
+    positions = [text.find(word) for word in (".. math::", "When it fails: ", "References\n---")]
+    assert -1 < positions[0] < positions[1] < positions[2]
 
 
 @each

@@ -1,5 +1,6 @@
 """What every estimator promises, whatever its paper."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -37,6 +38,12 @@ def fit(estimator, sample):
 @parametrize_with_checks([case.values[0].estimator for case in ESTIMATORS])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_the_docstring_says_what_is_solved_by_whom_and_when_it_fails(model):
+    text = inspect.getdoc(type(model))
+    positions = [text.find(word) for word in (".. math::", "When it fails: ", "References\n---")]
+    assert -1 < positions[0] < positions[1] < positions[2], type(model)
 
 
 def test_shapes_and_finite_values(model, sample):

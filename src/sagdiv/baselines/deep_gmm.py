@@ -77,8 +77,8 @@ class DeepGMM(NetworkRegressor):
 
     Notes
     -----
-    The game has no guarantee to settle, and the choice of iterate is only as good as the critics
-    that were met; results vary more between seeds than those of closed forms.
+    When it fails: the game has no guarantee to settle, and the choice of iterate is only as good as
+    the critics that were met; results vary more between seeds than those of closed forms.
 
     References
     ----------

@@ -45,8 +45,8 @@ class DeepIV(NetworkRegressor):
 
     Notes
     -----
-    Where the first stage misses the shape of p(x|z) the second one inherits the error in full,
-    and small samples suffer most. X must be a table; Z may be images.
+    When it fails: where the first stage misses the shape of p(x|z) the second one inherits the
+    error in full, and small samples suffer most. X must be a table; Z may be images.
 
     References
     ----------

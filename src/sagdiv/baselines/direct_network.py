@@ -33,7 +33,7 @@ class DirectNetwork(NetworkRegressor):
 
     Notes
     -----
-    Estimates E[Y|X], which is h only if X is exogenous: it stands in tables to show what
+    When it fails: whenever X is confounded. It estimates E[Y|X], and stands in tables to show what
     endogeneity costs. The instrument is not used, other than by ``score``.
 
     References
