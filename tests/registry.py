@@ -4,6 +4,7 @@ A new component is tested by adding a row.
 """
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -142,3 +143,45 @@ STEPS = table(
     constant=Case(0.25),
     decreasing=Case(inverse_sqrt),
 )
+
+
+def neural():
+    """Return density ratios, operators and outcomes that need torch, on short trainings."""
+    from sagdiv.neural import (
+        MLP,
+        MixtureDensity,
+        NeuralDensityRatio,
+        NeuralOperator,
+        NeuralOutcome,
+        Training,
+    )
+
+    def short(**parameters):
+        settings = {"row_visits": 15_000, "batch_size": 80, "learning_rate": 1e-2, "check_every": 5}
+        return Training(**(settings | parameters))
+
+    network = MLP((16,))
+    density = MixtureDensity(2, network, short())
+    ratio = NeuralDensityRatio(network, short(), n_pairings=8, random_state=0)
+    return (
+        table(neural=Case(ratio, non_negative=True, seeded=True)),
+        table(
+            neural=Case(
+                NeuralOperator(density, n_nodes=200, random_state=0),
+                non_negative=True,
+                sums_to_one=True,
+                seeded=True,
+            )
+        ),
+        table(
+            neural=Case(NeuralOutcome(network, short(), random_state=0)),
+            neural_probability=Case(
+                NeuralOutcome(network, short(), loss="cross_entropy", random_state=0)
+            ),
+        ),
+    )
+
+
+if find_spec("torch") is not None:
+    for cases, further in zip((DENSITY_RATIOS, OPERATORS, OUTCOMES), neural(), strict=True):
+        cases += further

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from sagdiv.datasets import make_digits_iv, make_gaussian
 from sagdiv.neural import CanonicalFeatures, CrossFittedFeatures, Training
-from sagdiv.neural.cross_fitting import Folds
+from sagdiv.neural.cross_fitting import paired_folds
 from sagdiv.neural.features import canonical_rotations, low_rank_loss
 
 pytestmark = pytest.mark.usefixtures("torch_state_untouched")
@@ -179,35 +179,64 @@ def test_bad_settings(pair):
 
 @pytest.fixture
 def rows(rng):
+    """Values of x that repeat a little, one that repeats a lot, and values of z that never do."""
     values = rng.normal(size=(60, 2))
-    return np.vstack([values, values[:20], np.repeat(values[:1], 15, axis=0)])
+    X = np.vstack([values, values[:20], np.repeat(values[:1], 15, axis=0)])
+    return X, rng.normal(size=(95, 1))
 
 
 def test_a_fold_belongs_to_the_value_not_to_the_place(rows, rng):
-    folds = Folds(rows, np.ones(len(rows)), 4, seed=0)
-    order = rng.permutation(len(rows))
-    np.testing.assert_array_equal(folds.of(rows)[order], folds.of(rows[order]))
-    np.testing.assert_array_equal(folds.of(rows[:20]), folds.of(rows[60:80]))
-    moved = Folds(rows[order], np.ones(len(rows)), 4, seed=0)
-    np.testing.assert_array_equal(moved.of(rows), folds.of(rows))
+    X, Z = rows
+    order = rng.permutation(95)
+    for A, folds, moved in zip(
+        rows,
+        paired_folds(X, Z, np.ones(95), 4, seed=0),
+        paired_folds(X[order], Z[order], np.ones(95), 4, seed=0),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(folds.of(A)[order], folds.of(A[order]))
+        np.testing.assert_array_equal(moved.of(A), folds.of(A))
 
 
-def test_folds_are_balanced(rows):
-    sizes = np.bincount(Folds(rows[:60], np.ones(60), 4, seed=0).of(rows[:60]))
-    np.testing.assert_array_equal(sizes, 15)
+def test_rows_that_share_a_value_share_a_fold(rows):
+    x_folds, z_folds = paired_folds(*rows, np.ones(95), 4, seed=0)
+    x, z = x_folds.of(rows[0]), z_folds.of(rows[1])
+    np.testing.assert_array_equal(x[1:20], x[61:80])
+    # Nothing is lost to train on: x and z of a row are in the same fold, except where x is a value
+    # that is in none.
+    np.testing.assert_array_equal(x[1:60], z[1:60])
+    np.testing.assert_array_equal(z[1:20], z[61:80])
+
+
+def test_folds_are_balanced(rng):
+    X, Z = rng.normal(size=(2, 60, 1))
+    for A, folds in zip((X, Z), paired_folds(X, Z, np.ones(60), 4, seed=0), strict=True):
+        np.testing.assert_array_equal(np.bincount(folds.of(A)), 15)
 
 
 def test_values_that_many_rows_share_and_new_ones_belong_to_no_fold(rows):
-    folds = Folds(rows, np.ones(len(rows)), 4, seed=0)
-    assert folds.of(rows[:1]) == -1  # seventeen rows
-    assert (folds.of(rows[1:60]) >= 0).all()
-    assert (folds.of(rows + 0.1) == -1).all()
-    heavy = Folds(rows[:60], np.r_[10.0, np.ones(59)], 4, seed=0)
-    assert heavy.of(rows[:1]) == -1
+    X, Z = rows
+    folds = paired_folds(X, Z, np.ones(95), 4, seed=0)[0]
+    assert folds.of(X[:1]) == -1  # seventeen rows
+    assert (folds.of(X[1:60]) >= 0).all()
+    assert (folds.of(X + 0.1) == -1).all()
+    heavy = paired_folds(X[:60], Z[:60], np.r_[10.0, np.ones(59)], 4, seed=0)
+    assert heavy[0].of(X[:1]) == heavy[1].of(Z[:1]) == -1
+
+
+# A chain of repetitions that ties all rows together would leave a single fold: it is cut.
+def test_a_chain_of_shared_values_is_cut():
+    X, Z = np.arange(100.0)[:, None] // 2, (np.arange(100.0)[:, None] + 1) // 2
+    x_folds, z_folds = paired_folds(X, Z, np.ones(100), 4, seed=0)
+    x, z = x_folds.of(X), z_folds.of(Z)
+    assert min(np.bincount(x, minlength=4)) > 10
+    assert min(np.bincount(z, minlength=4)) > 10
+    assert (x != z).mean() > 0.5
 
 
 def test_a_single_fold_holds_nothing_back(rows):
-    assert (Folds(rows, np.ones(len(rows)), 1, seed=0).of(rows) == -1).all()
+    for A, folds in zip(rows, paired_folds(*rows, np.ones(95), 1, seed=0), strict=True):
+        assert (folds.of(A) == -1).all()
 
 
 class Recorder(CanonicalFeatures):

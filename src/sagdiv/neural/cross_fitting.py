@@ -6,18 +6,21 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.linalg import solve
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from sagdiv._types import Array, Rows, Seed
 from sagdiv.neural.features import CanonicalFeatures, Rotation, canonical_rotations
-from sagdiv.sketch import row_keys
+from sagdiv.sketch import Keys, row_keys
 from sagdiv.validation import check_integer
 
 __all__ = ["CrossFittedFeatures", "HonestMap"]
 
 _ALIGNMENT_RIDGE = 1e-3
 _RARE = 10.0  # rows of one value; what more rows share cannot be learnt by heart
+_LARGEST_GROUP = 0.1  # of a fold: rows that share values and are kept together
 
 
 class CrossFittedFeatures(BaseEstimator):
@@ -26,7 +29,7 @@ class CrossFittedFeatures(BaseEstimator):
     Networks find functions of x and of z that fit the very rows they were trained on, noise
     included; a first stage on the same rows would take that noise for strength of the instrument
     and pull the answer towards the confounded one. Here every value of x and every value of z has
-    a fold, and its features come from the networks that have seen neither. Features of values that
+    a fold, and its features come from the network that has not seen it. Features of values that
     were not among the training rows are averages over all networks.
 
     Networks of different folds span similar functions in different coordinates: each is mapped to
@@ -69,7 +72,7 @@ class CrossFittedFeatures(BaseEstimator):
         check_integer(self.n_folds, "n_folds", at_least=1)
         rng = check_random_state(self.random_state)
         weights = np.ones(len(X)) if weights is None else weights
-        folds = [Folds(A, weights, self.n_folds, rng.randint(2**31 - 1)) for A in (X, Z)]
+        folds = paired_folds(X, Z, weights, self.n_folds, rng.randint(2**31 - 2))
         x_fold, z_fold = (fold.of(A) for fold, A in zip(folds, (X, Z), strict=True))
         self.folds_, x_steps, z_steps = [], [], []
         for k in range(self.n_folds):
@@ -99,32 +102,76 @@ class CrossFittedFeatures(BaseEstimator):
 class Folds:
     """To which fold a value belongs: a function of the value, not of where it stands.
 
+    Parameters
+    ----------
+    keys : integer array
+        Of the values that have a fold, increasing.
+    fold : integer array
+        Theirs.
+    seed : int
+        Of the keys.
+    """
+
+    def __init__(self, keys: Keys, fold: Rows, seed: int) -> None:
+        self.keys, self.fold, self.seed = keys, fold, seed
+
+    def of(self, rows: Array) -> Rows:
+        """Return the fold of every row, -1 for those that no network has held back."""
+        fold = np.full(len(rows), -1)
+        if len(self.keys):
+            keys = row_keys(rows, self.seed)
+            place = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
+            held_back = self.keys[place] == keys
+            fold[held_back] = self.fold[place[held_back]]
+        return fold
+
+
+def paired_folds(
+    X: Array, Z: Array, weights: Array, n_folds: int, seed: int
+) -> tuple[Folds, Folds]:
+    """Return folds of the values of x and of the values of z, the same for both where possible.
+
+    A network must see neither the x nor the z of a row that it judges. Where values hardly repeat,
+    each x has the fold of its z and all other folds are left to train on; where repetitions tie
+    many rows together, x and z have folds of their own.
+
     Values that many rows share belong to none: no network can learn their noise by heart, and a
     fold of them would be a hole in the data.
 
     Parameters
     ----------
-    rows : array of shape (n, d)
+    X, Z : arrays of shape (n, dx) and (n, dz)
     weights : array of shape (n,)
     n_folds : int
         A single fold holds nothing back.
     seed : int
     """
-
-    def __init__(self, rows: Array, weights: Array, n_folds: int, seed: int) -> None:
-        self.n_folds, self.seed = n_folds, seed
-        keys, owner = np.unique(row_keys(rows, seed), return_inverse=True)
-        self.keys = keys[np.bincount(owner, weights=weights) < _RARE]
-
-    def of(self, rows: Array) -> Rows:
-        """Return the fold of every row, -1 for those that no network has held back."""
-        fold = np.full(len(rows), -1)
-        if self.n_folds > 1 and len(self.keys):
-            keys = row_keys(rows, self.seed)
-            place = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
-            held_back = self.keys[place] == keys
-            fold[held_back] = place[held_back] % self.n_folds
-        return fold
+    (x_keys, x), (z_keys, z) = (
+        np.unique(row_keys(A, s), return_inverse=True) for A, s in ((X, seed), (Z, seed + 1))
+    )
+    n_x, n_values = len(x_keys), len(x_keys) + len(z_keys)
+    keys = np.concatenate([x_keys, z_keys])
+    ends = np.stack([x, n_x + z])
+    rare = np.bincount(ends.ravel(), weights=np.tile(weights, 2), minlength=n_values) < _RARE
+    tied = rare[ends].all(axis=0)
+    graph = coo_array((np.ones(tied.sum()), tuple(ends[:, tied])), shape=(n_values, n_values))
+    _, group = connected_components(graph, directed=False)
+    size = np.bincount(group[ends[0]], weights=weights, minlength=group.max() + 1)
+    apart = size[group] > _LARGEST_GROUP * weights.sum() / n_folds
+    group[apart] = group.max() + 1 + np.arange(apart.sum())
+    # The smallest key of a group decides, wherever its rows stand.
+    smallest = np.full(group.max() + 1, np.iinfo(np.uint64).max)
+    np.minimum.at(smallest, group[rare], keys[rare])
+    rank = np.empty(len(smallest), dtype=np.intp)
+    rank[np.argsort(smallest, kind="stable")] = np.arange(len(smallest))
+    fold = rank[group] % n_folds
+    if n_folds == 1:
+        rare[:] = False
+    x_rare, z_rare = rare[:n_x], rare[n_x:]
+    return (
+        Folds(x_keys[x_rare], fold[:n_x][x_rare], seed),
+        Folds(z_keys[z_rare], fold[n_x:][z_rare], seed + 1),
+    )
 
 
 class HonestMap:

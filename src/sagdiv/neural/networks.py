@@ -32,6 +32,7 @@ _ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "silu": nn.SiLU,
     "tanh": nn.Tanh,
 }
+_GRID = 4  # rows and columns of what the dense layers see of an image
 _BLOCK_ELEMENTS = 4_000_000  # numbers handed to a network at once: 16 MB
 
 
@@ -80,16 +81,18 @@ class ConvNet:
     Parameters
     ----------
     channels : tuple of int, default=(16, 32)
-        Filters of each 3 x 3 convolution; each is followed by a 2 x 2 maximum.
+        Filters of each 3 x 3 convolution; each is followed by a 2 x 2 maximum, unless the image is
+        down to 4 x 4.
     hidden : tuple of int, default=(64,)
         Widths of the dense layers behind them.
-    dropout : float, default=0.0
-        Share of dense units left out at each training step.
+    dropout : float, default=0.5
+        Share of what the convolutions found that is left out at each training step; raising it
+        keeps the network from learning images by heart.
     """
 
     channels: tuple[int, ...] = (16, 32)
     hidden: tuple[int, ...] = (64,)
-    dropout: float = 0.0
+    dropout: float = 0.5
 
     def __call__(self, shape: Shape, n_outputs: int) -> nn.Module:
         """Return a fresh network on flattened images of the given shape."""
@@ -102,12 +105,14 @@ class ConvNet:
         layers: list[nn.Module] = [_ToImage(height, width, n_channels)]
         for filters in self.channels:
             layers += [nn.Conv2d(n_channels, filters, 3, padding=1), nn.ReLU()]
-            layers.append(nn.MaxPool2d(2, ceil_mode=True))
-            n_channels, height, width = filters, -(-height // 2), -(-width // 2)
+            n_channels = filters
+            if min(height, width) > _GRID:
+                layers.append(nn.MaxPool2d(2, ceil_mode=True))
+                height, width = -(-height // 2), -(-width // 2)
         # Large images are averaged down, so that the dense layers do not grow with them.
-        grid = min(height, 4), min(width, 4)
-        layers += [nn.AdaptiveAvgPool2d(grid), nn.Flatten()]
-        dense = MLP(self.hidden, dropout=self.dropout)
+        grid = min(height, _GRID), min(width, _GRID)
+        layers += [nn.AdaptiveAvgPool2d(grid), nn.Flatten(), nn.Dropout(self.dropout)]
+        dense = MLP(self.hidden)
         return nn.Sequential(*layers, dense((n_channels * prod(grid),), n_outputs))
 
 
