@@ -53,9 +53,12 @@ def naive(model, X_new):
         return convex_set.project(np.array([h]))[0]
 
     def h0(x):
-        return model.init_(x[None])[0] / scale if model.init_ else 0.0
+        if model.init_ is None:
+            return 0.0
+        start = model.init_(x[None])[0] / scale
+        return start if callable(model.init) else project(start)
 
-    alphas = step_sizes(model.step, len(z))
+    alphas = step_sizes(model.step, len(z), loss.curvature)
     warm_up = min(model.warm_up, len(z) // 2)
     return scale * reference.algorithm_1(
         X_new, model.P_.nodes_, z, Phi, weight, r, loss.d2, alphas, project, warm_up, h0
@@ -105,6 +108,9 @@ OPTIONS = {
     "init_in_values": {"init": start_somewhere, "representation": "values"},
     "init_and_bound": {"init": start_somewhere, "convex_set": SupNormBall(0.2), "step": 0.4},
     "init_estimator": {"init": LeastSquares()},
+    "init_estimator_out_of_the_set": {"init": LeastSquares(), "convex_set": SupNormBall(0.01)},
+    "init_linear": {"init": "linear"},
+    "init_linear_binary": {"init": "linear", "loss": LogisticLoss(0.3)},
     "operator_of_the_ratio": {"operator": "ratio"},
     "nadaraya_watson": {"operator": NadarayaWatsonOperator(bandwidth=0.5)},
     "no_finite_rank": {"density_ratio": ClassifierDensityRatio(n_shuffles=2, random_state=0)},

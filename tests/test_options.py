@@ -32,7 +32,7 @@ def far(X):
         ({"outcome": np.mean}, r"outcome must be .* fit, predict"),
         ({"loss": "squared"}, "loss must be an object that offers value, d2, mean"),
         ({"convex_set": 10.0}, "convex_set must be an object that offers project, contains; got"),
-        ({"init": "2sls"}, "init must be an object that offers fit, predict; got '2sls'"),
+        ({"init": "2sls"}, "init must be an object that .* or the word 'linear'; got '2sls'"),
         ({"density_ratio": KernelDensityRatio}, "density_ratio is the class KernelDensityRatio"),
         ({"loss": LogisticLoss}, "loss is the class LogisticLoss; pass an instance"),
         ({"convex_set": SupNormBall}, "convex_set is the class SupNormBall"),

@@ -8,11 +8,16 @@ from sklearn.utils.metaestimators import available_if
 
 from sagdiv._types import Array, Data
 
-__all__ = ["ProjectedProbability"]
+__all__ = ["ProjectedProbability", "is_binary"]
+
+
+def is_binary(loss: Any) -> bool:
+    """Return whether a ``loss=`` argument is that of a 0/1 outcome; None is the squared loss."""
+    return bool(getattr(loss, "binary", False))
 
 
 def _has_binary_loss(estimator: Any) -> bool:
-    if getattr(estimator.loss, "binary", False):
+    if is_binary(estimator.loss):
         return True
     raise AttributeError(
         f"predict_projected_proba needs the loss of a binary outcome, for example "

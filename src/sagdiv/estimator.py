@@ -74,13 +74,15 @@ class SAGDIV(ProjectedProbability, IVRegressor):
         H; None is ``SupNormBall(10)``. With the squared loss it is in units of the standard
         deviation of y.
     step : float or callable, default=None
-        Learning rate: a constant, or a function m -> alpha_m; None is 1 / sqrt(M). Larger or
-        more steps follow the data more closely.
+        Learning rate: a constant, or a function m -> alpha_m; None is 1 / sqrt(M), over the
+        largest curvature of the loss. Larger or more steps follow the data more closely.
     warm_up : int, default=100
         First iterates left out of the average (never more than half of them).
-    init : callable or estimator, default=None
+    init : callable, estimator or "linear", default=None
         h_0: a function of X, or an estimator with fit(X, y, Z) and predict(X), fitted on the rows
-        of the nuisances. None is zero. Where the instrument is silent the answer is h_0.
+        of the nuisances and projected onto the search set. "linear" is two-stage least squares,
+        for a 0/1 outcome the control function probit; None is zero. Where the instrument is
+        silent the answer is h_0.
     nuisance_fraction : float, default=1/3
         Share of the rows that fit the nuisances when no ``Z_extra`` is given; the Z of the others
         feed the descent. 1 lets every row serve both, which the theory does not cover.
@@ -209,7 +211,7 @@ class SAGDIV(ProjectedProbability, IVRegressor):
         for name, (members, words) in _CONTRACTS.items():
             check_component(getattr(self, name), name, members, words)
         if not callable(self.init) or isinstance(self.init, type):
-            check_component(self.init, "init", ("fit", "predict"))
+            check_component(self.init, "init", ("fit", "predict"), ("linear",))
         loss: Loss = SquaredLoss() if self.loss is None else self.loss
         if self.outcome == "observed" and not (loss.linear_in_outcome or loss.symmetric):
             raise ValueError(
@@ -257,10 +259,11 @@ class SAGDIV(ProjectedProbability, IVRegressor):
             self.r_ = None
         else:
             self.r_ = _seeded(as_regressor(self.outcome), rng).fit(Z, y)
-        if self.init is None or not hasattr(self.init, "fit"):
-            self.init_ = self.init
+        init = _straight_line(loss) if self.init == "linear" else self.init
+        if hasattr(init, "fit"):
+            self.init_ = _seeded(init, rng).fit(X, y, Z).predict
         else:
-            self.init_ = _seeded(self.init, rng).fit(X, y, Z).predict
+            self.init_ = init
         if isinstance(loss, AdaptiveLoss):
             smoother = SmoothedOutcome(self.P_).fit(Z, y) if self.r_ is None else self.r_
             self._loss = loss.adapted(y - smoother.predict(Z))
@@ -275,15 +278,21 @@ class SAGDIV(ProjectedProbability, IVRegressor):
         """Return h_0 at the rows of X, in the units of the descent."""
         if self.init_ is None:
             return np.zeros(len(X))
-        return np.asarray(self.init_(X), dtype=float).reshape(len(X)) / self.y_scale_
+        start = np.asarray(self.init_(X), dtype=float).reshape(len(X)) / self.y_scale_
+        # Nobody knows in advance where a fitted start leads: it is brought into the set.
+        return start if self.init_ is self.init else self._search_set.project(start)
+
+    @property
+    def _search_set(self) -> ConvexSet:
+        return SupNormBall() if self.convex_set is None else self.convex_set
 
     def _walk(self, z: Array, W: Array, r: Array) -> None:
         """Reduce everything to arrays and run Algorithm 1 on them."""
-        convex_set: ConvexSet = SupNormBall() if self.convex_set is None else self.convex_set
-        alphas = step_sizes(self.step, len(z))
+        convex_set = self._search_set
         loss = self._loss
         if isinstance(loss, AdaptiveLoss):
             loss = loss.in_units(self.y_scale_)
+        alphas = step_sizes(self.step, len(z), loss.curvature)
         nodes = self.P_.nodes_
         start = self._start(nodes)
         if not convex_set.contains(start):
@@ -299,28 +308,15 @@ class SAGDIV(ProjectedProbability, IVRegressor):
                 BoundReachedWarning,
                 stacklevel=3,
             )
-        Phi = _check_finite(self.Phi_.ratio(nodes, z))
-
-        def leaves_set(run: Run) -> bool:
-            iterates = start[:, None] - np.cumsum(Phi * (alphas * run.slopes), axis=1)
-            return not convex_set.contains(iterates)
-
         representation = self._first_representation()
-        if representation == "coefficients":
-            # h = h_0 + sum_j a_j f_j, as the array (1, a): the same lines at O(b) a step.
-            factors, loadings = self.Phi_.factors(nodes), self.Phi_.loadings(z)
-            h = np.concatenate([[1.0], np.zeros(len(loadings))])
-            directions = np.vstack([np.zeros(len(z)), loadings])
-            rows = np.column_stack([W @ start, W @ factors])
-            run = walk(h, directions, rows, r, alphas, loss, WholeSpace())
-            bound_reached = leaves_set(run)
-            if bound_reached:
-                self._warn_if_asked(convex_set)
-                representation = "values"
-                run = walk(start, Phi, W, r, alphas, loss, convex_set)
-        else:
-            run = walk(start, Phi, W, r, alphas, loss, convex_set)
-            bound_reached = leaves_set(run)
+        in_coefficients = representation == "coefficients"
+        walk_there = self._walk_coefficients if in_coefficients else self._walk_values
+        run, moves = walk_there(start, z, W, r, alphas, loss, convex_set)
+        bound_reached = not convex_set.contains(start[:, None] - moves)
+        if bound_reached and in_coefficients:
+            self._warn_if_asked(convex_set)
+            representation = "values"
+            run, _ = self._walk_values(start, z, W, r, alphas, loss, convex_set)
         self.path_ = DescentPath(
             instruments=z,
             slopes=run.slopes,
@@ -332,6 +328,27 @@ class SAGDIV(ProjectedProbability, IVRegressor):
             risk=run.risk * self.y_scale_**2,
         )
         self._function = PathFunction(self.path_, self.Phi_, convex_set)
+
+    def _walk_coefficients(
+        self, start: Array, z: Array, W: Array, r: Array, alphas: Array, loss: Loss, _: ConvexSet
+    ) -> tuple[Run, Array]:
+        """Run Algorithm 1 at O(b) a step; also return h_0 - h_m at the nodes, shape (n, M)."""
+        factors = _check_finite(self.Phi_.factors(self.P_.nodes_))
+        loadings = _check_finite(self.Phi_.loadings(z))
+        # h = h_0 + sum_j a_j f_j, as the array (1, a): the same lines as for values.
+        h = np.concatenate([[1.0], np.zeros(len(loadings))])
+        directions = np.vstack([np.zeros(len(z)), loadings])
+        rows = np.column_stack([W @ start, W @ factors])
+        run = walk(h, directions, rows, r, alphas, loss, WholeSpace())
+        return run, factors @ np.cumsum(loadings * (alphas * run.slopes), axis=1)
+
+    def _walk_values(
+        self, start: Array, z: Array, W: Array, r: Array, alphas: Array, loss: Loss, H: ConvexSet
+    ) -> tuple[Run, Array]:
+        """Run Algorithm 1 on values at the nodes; also return h_0 - h_m, had nothing bound."""
+        Phi = _check_finite(self.Phi_.ratio(self.P_.nodes_, z))
+        run = walk(start, Phi, W, r, alphas, loss, H)
+        return run, np.cumsum(Phi * (alphas * run.slopes), axis=1)
 
     def _first_representation(self) -> str:
         finite_rank = isinstance(self.Phi_, FiniteRankRatio)
@@ -350,6 +367,13 @@ class SAGDIV(ProjectedProbability, IVRegressor):
                 BoundReachedWarning,
                 stacklevel=4,
             )
+
+
+def _straight_line(loss: Loss) -> Any:
+    """Return what fits the best affine h under a loss."""
+    from sagdiv.baselines import TSLS, ControlFunctionProbit  # costs time, and is rarely needed
+
+    return ControlFunctionProbit(loss) if loss.binary else TSLS()
 
 
 def _seeded(component: Any, rng: np.random.RandomState) -> Any:

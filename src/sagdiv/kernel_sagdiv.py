@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sagdiv._types import Array, Data, Rows, Seed
 from sagdiv.base import IVRegressor
-from sagdiv.binary import ProjectedProbability
+from sagdiv.binary import ProjectedProbability, is_binary
 from sagdiv.dask_rows import DaskRows, is_dask
 from sagdiv.default_descent import Answer, descend_on_moments, descend_on_rows
 from sagdiv.density_ratio import KernelDensityRatio
@@ -167,6 +167,10 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         and cross-validated ridges, the outcome by the same smoother, the sup-norm ball of radius
         10, the learning rate 1/sqrt(M), the first 100 iterates discarded.
 
+        For a binary loss two things are added, without which the flat tails of F take more than
+        M steps: the step is divided by the curvature of the loss, and the descent begins at a
+        straight line. ``init=None, step=M**-0.5`` is the paper to the letter.
+
         Parameters
         ----------
         **overrides
@@ -177,6 +181,7 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
             "operator": MeanEmbeddingOperator(),
             "convex_set": SupNormBall(10.0),
             "warm_up": 100,
+            "init": "linear" if is_binary(overrides.get("loss")) else None,
         }
         return SAGDIV(**(settings | overrides))
 

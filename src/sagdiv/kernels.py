@@ -80,7 +80,7 @@ def low_rank_factor(K: Array, tolerance: float = 1e-12) -> Array:
     costs n r in place of n^2.
     """
     factor, pivots, rank, _ = dpstrf(K, tol=tolerance * K.diagonal().max(), lower=1)
-    L = np.tril(factor)[:, :rank]
+    L = np.tril(factor[:, :rank])
     L[pivots - 1] = L.copy()
     return L
 

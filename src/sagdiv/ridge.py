@@ -1,14 +1,13 @@
 """One ridge path for the whole package, and the paper's search along it.
 
 Everything linear here solves (A + lam R) theta = b for many lam. One (generalised)
-eigendecomposition of A serves them all, and gives leave-one-out errors without refitting.
+eigendecomposition of A serves them all, and leave-one-out errors come without refitting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh
@@ -51,27 +50,6 @@ class RidgePath:
         """Return (A + lam R)^-1 b for one right-hand side or a matrix of them."""
         rotated = self.vectors.T @ b
         return self.vectors @ (rotated.T / (self.values + lam)).T
-
-    def leave_one_out(self, targets: Array, lam: float) -> Array:
-        """Return the exact leave-one-out residuals of the smoother A (A + lam I)^-1.
-
-        The residual of row i without row i is the ordinary one divided by 1 - hat_ii, so that
-        no refit is needed. Holds for the identity penalty.
-
-        Parameters
-        ----------
-        targets : array of shape (b,) or (b, k)
-            One or several outcomes for the rows of A.
-        lam : float
-            Ridge parameter, on the scale of A.
-        """
-        kept = lam / (self.values + lam)  # what the smoother leaves of each direction
-        residuals = self.vectors @ ((self.vectors.T @ targets).T * kept).T
-        return (residuals.T / (self._squared_vectors @ kept)).T
-
-    @cached_property
-    def _squared_vectors(self) -> Array:
-        return np.square(self.vectors)
 
 
 def penalty_basis(R: Array) -> Array:

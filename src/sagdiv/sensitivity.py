@@ -50,7 +50,7 @@ def scale_sensitivity(
 
     The probabilities F(P[h](z) / scale) only know h / scale. A method without a scale of its own,
     such as `KernelSAGDIV`, therefore multiplies h by whatever the scale is multiplied by, while a
-    bound on h or a fixed step, as in `KernelSAGDIV.paper`, makes more than a change of unit of it.
+    bound on h, or a step given as a number, makes more than a change of unit of it.
 
     Parameters
     ----------

@@ -17,19 +17,24 @@ def inverse_sqrt(m: int) -> float:
     return float(m**-0.5)
 
 
-def step_sizes(step: float | Callable[[int], float] | None, n_steps: int) -> Array:
+def step_sizes(
+    step: float | Callable[[int], float] | None, n_steps: int, curvature: float = 1.0
+) -> Array:
     """Tabulate alpha_1, ..., alpha_M.
 
     Parameters
     ----------
     step : None, float or callable
-        None is the paper's constant 1 / sqrt(M); a number is a constant; a function of
-        m = 1, ..., M is any other schedule, for example `inverse_sqrt`.
+        None is the paper's constant 1 / sqrt(M), over the curvature; a number is a constant; a
+        function of m = 1, ..., M is any other schedule, for example `inverse_sqrt`.
     n_steps : int
         The horizon M.
+    curvature : float, default=1.0
+        Largest second derivative of the loss, 1 for the squared one. A step in proportion to its
+        inverse moves P[h] by the same share of its way to a minimum, whatever the unit of h.
     """
     if step is None:
-        return np.full(n_steps, n_steps**-0.5)
+        return np.full(n_steps, n_steps**-0.5 / curvature)
     if not callable(step):
         check_positive(step, "step")
         return np.full(n_steps, step, dtype=float)

@@ -21,6 +21,7 @@ def test_positive_and_one_for_each_step(case, n_steps):
 
 def test_values():
     np.testing.assert_allclose(step_sizes(None, 400), 0.05)  # the paper's 1 / sqrt(M)
+    np.testing.assert_allclose(step_sizes(None, 400, curvature=2.5), 0.02)
     np.testing.assert_allclose(step_sizes(0.25, 3), 0.25)
     np.testing.assert_allclose(step_sizes(inverse_sqrt, 9)[[0, 3, 8]], [1, 1 / 2, 1 / 3])
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from sagdiv._types import Array, Data, Rows, Seed
+from sagdiv.binary import is_binary
 from sagdiv.dask_rows import DaskRows
 from sagdiv.estimator import SAGDIV
 from sagdiv.feature_maps import FeatureMaps, default_x_features, with_extra
@@ -125,31 +126,32 @@ class DeepSAGDIV(ImageInputs, KernelSAGDIV):
         """Return the paper's deep variant: a `SAGDIV` with every setting as published.
 
         Networks with hidden layers of 64 and 32 for the density ratio (dropout 0.01, L2 0.005)
-        and the outcome (L2 0.003), rectified linear or, for a binary loss, sigmoid; Adam with
-        learning rate 0.01 and batches of 512 for 150 000 / N epochs with early stopping; the
-        kernel operator and the descent of `KernelSAGDIV.paper`.
+        and the outcome (L2 0.003); Adam with learning rate 0.01 and batches of 512 for
+        150 000 / N epochs with early stopping. Units are rectified linear, for a binary loss
+        sigmoid in the outcome network; with them a ratio network under this L2 is a constant. The
+        kernel operator and the descent of `KernelSAGDIV.paper`, its start and step for a binary
+        loss included.
 
         Parameters
         ----------
         **overrides
             Any parameter of `SAGDIV`, for example ``loss=LogisticLoss()``.
         """
-        loss = overrides.get("loss")
-        binary = loss is not None and loss.binary
-        activation = "sigmoid" if binary else "relu"
+        binary = is_binary(overrides.get("loss"))
         training = partial(Training, batch_size=512, learning_rate=1e-2, row_visits=150_000)
         settings: dict[str, Any] = {
             "density_ratio": NeuralDensityRatio(
-                MLP((64, 32), activation, dropout=0.01), training(weight_decay=5e-3)
+                MLP((64, 32), "relu", dropout=0.01), training(weight_decay=5e-3)
             ),
             "operator": MeanEmbeddingOperator(),
             "outcome": NeuralOutcome(
-                MLP((64, 32), activation),
+                MLP((64, 32), "sigmoid" if binary else "relu"),
                 training(weight_decay=3e-3),
                 loss="cross_entropy" if binary else "squared",
             ),
             "convex_set": SupNormBall(10.0),
             "warm_up": 100,
+            "init": "linear" if binary else None,
         }
         return SAGDIV(**(settings | overrides))
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from sagdiv._types import Array
 from sagdiv.kernels import gaussian_kernel, low_rank_factor, median_bandwidth
-from sagdiv.ridge import RidgePath, tuned
+from sagdiv.ridge import RidgePath, leave_one_out_error, tuned
 from sagdiv.validation import check_positive
 
 __all__ = ["MeanEmbeddingOperator"]
+
+_RANK_TOLERANCE = 1e-14  # weights are wrong by this over lambda
 
 
 class MeanEmbeddingOperator(BaseEstimator):
@@ -28,7 +29,7 @@ class MeanEmbeddingOperator(BaseEstimator):
         conditional expectations smoother.
     ridge : float, default=None
         lambda; None minimises the exact leave-one-out error of k(X, .), which one
-        eigendecomposition of K_Z gives for every lambda.
+        decomposition of K_Z gives for every lambda.
 
     Attributes
     ----------
@@ -55,23 +56,28 @@ class MeanEmbeddingOperator(BaseEstimator):
             check_positive(self.ridge, "ridge")
         self.nodes_, self._Z = X, Z
         self.z_bandwidth_ = self.bandwidth * median_bandwidth(Z)
-        self._path = RidgePath(gaussian_kernel(Z, Z, self.z_bandwidth_))
+        # K_Z = L L' with few columns, as k is smooth: all that follows is linear in n.
+        self._L = _factor(Z, self.z_bandwidth_)
         self.ridge_, self.ridge_search_ = tuned(
-            self.ridge, lambda: self._leave_one_out_score(X), (-9, 1)
+            self.ridge, lambda: self._leave_one_out_error(X), (-9, 1)
         )
+        self._path = RidgePath(self._L.T @ self._L)
         return self
 
     def weights(self, Z: Array) -> Array:
         """Return w(z), shape (len(Z), n)."""
-        kz = gaussian_kernel(self._Z, Z, self.z_bandwidth_)
-        return self._path.solve(kz, len(self.nodes_) * self.ridge_).T
+        penalty = len(self.nodes_) * self.ridge_
+        # (L L' + c I)^-1 k = (k - L (L'L + c I)^-1 L'k) / c
+        kz = gaussian_kernel(Z, self._Z, self.z_bandwidth_)
+        kz -= self._path.solve((kz @ self._L).T, penalty).T @ self._L.T
+        kz /= penalty
+        return kz
 
-    def _leave_one_out_score(self, X: Array) -> Callable[[float], float]:
-        # k(x_i, .) in coordinates: the rows of L, with L L' = K_X.
-        L = low_rank_factor(gaussian_kernel(X, X, self.bandwidth * median_bandwidth(X)))
+    def _leave_one_out_error(self, X: Array) -> Callable[[float], float]:
+        # k(x_i, .) in coordinates: the rows of such a factor of K_X.
+        target = _factor(X, self.bandwidth * median_bandwidth(X))
+        return leave_one_out_error(self._L, target)
 
-        def score(log_ridge: float) -> float:
-            residuals = self._path.leave_one_out(L, len(X) * 10.0**log_ridge)
-            return float(np.square(residuals).sum() / len(X))
 
-        return score
+def _factor(A: Array, bandwidth: Array) -> Array:
+    return low_rank_factor(gaussian_kernel(A, A, bandwidth), _RANK_TOLERANCE)
