@@ -107,7 +107,7 @@ class PathFunction:
             # The path around its mean in principal directions, each with the farthest it ever
             # goes along it; all but a few are too short to matter and share one bound.
             around = iterates - self.mean[:, None]
-            _, U = eigh(around @ around.T)
+            _, U = eigh(around @ around.T, driver="evd")
             farthest = np.abs(U.T @ around).max(axis=1)
             long = farthest > 1e-4 * farthest.max()
             self.directions = U[:, long] * farthest[long]

@@ -42,7 +42,7 @@ class RidgePath:
         if basis is None:
             values, self.vectors = eigh(A, driver="evd")
         else:
-            values, rotation = eigh(basis.T @ A @ basis)
+            values, rotation = eigh(basis.T @ A @ basis, driver="evd")
             self.vectors = basis @ rotation
         self.values = values.clip(min=0.0)
 
@@ -58,7 +58,7 @@ def penalty_basis(R: Array) -> Array:
     Gram matrices are singular to working precision: the directions that R cannot see are left
     out, not inverted.
     """
-    weights, vectors = eigh(R)
+    weights, vectors = eigh(R, driver="evd")
     seen = weights > _RANK_TOLERANCE * weights[-1]
     return vectors[:, seen] / np.sqrt(weights[seen])
 
