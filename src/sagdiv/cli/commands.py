@@ -62,6 +62,7 @@ _Delimiter = Annotated[
 ]
 _Decimal = Annotated[str, typer.Option(help="The decimal mark of a text table.")]
 _Encoding = Annotated[str, typer.Option(help="Of a text table.")]
+_Replace = Annotated[bool, typer.Option("--replace", help="Replace a file that is there already.")]
 _Names = list[str]
 
 
@@ -157,6 +158,7 @@ def predict(
     delimiter: _Delimiter = None,
     decimal: _Decimal = ".",
     encoding: _Encoding = "utf-8",
+    replace: _Replace = False,
     quiet: _Quiet = False,
 ) -> None:
     """Evaluate a fitted curve at the rows of a table."""
@@ -178,7 +180,7 @@ def predict(
                 frame.to_csv(sys.stdout, index=False)
                 sys.stdout.flush()  # so that a reader who left is noticed here
                 return
-            with new_file(output) as temporary:
+            with new_file(output, replace=replace) as temporary:
                 frame.to_csv(temporary, index=False)
 
 
@@ -192,6 +194,7 @@ def report(
         typer.Option("-o", "--output", help="HTML file.  \\[default: report.html in the folder]"),
     ] = None,
     level: Annotated[float | None, typer.Option(help="Of intervals and bands.")] = None,
+    replace: _Replace = False,
     quiet: _Quiet = False,
 ) -> None:
     """Write the report of a result again, perhaps at another level."""
@@ -212,7 +215,8 @@ def report(
                     n_refits=int(run.get("refits", 0)),
                     random_state=int(run.get("seed", 0)),
                 )
-            with new_file(target) as temporary:
+            # Its own report is what the result is asked to write again.
+            with new_file(target, replace=replace or output is None) as temporary:
                 temporary.write_text(report_html(found, run), encoding="utf-8")
         if not quiet:
             typer.echo(f"wrote {target}")
@@ -224,6 +228,7 @@ def report(
 def list_datasets(
     name: Annotated[str | None, typer.Argument(help="One of the tables; all are listed.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV file.")] = None,
+    replace: _Replace = False,
 ) -> None:
     """List the tables of real data that can be tried, or write one as CSV."""
     with one_line():
@@ -236,7 +241,7 @@ def list_datasets(
         loaded = table(name)
         if output is None:
             raise UserError(f"name a file for the table: sagdiv datasets {name} -o {name}.csv")
-        with new_file(output) as temporary:
+        with new_file(output, replace=replace) as temporary:
             loaded.frame.to_csv(temporary, index=False)
         loss = " --loss logistic" if loaded.binary else ""
         missing = " --na-action drop" if loaded.needs_dropping else ""
