@@ -1,6 +1,7 @@
 """From a formula and a table to a fitted curve: what is read, what is refused, what is kept."""
 
 import datetime as dt
+import re
 
 import numpy as np
 import pytest
@@ -67,6 +68,25 @@ def test_the_estimator_sees_what_the_formula_says(model, table):
 def test_all_forms_mean_the_same(model, table, formula):
     other = sagdiv.from_formula(formula, table)
     np.testing.assert_array_equal(other.predict(table), model.predict(table))
+
+
+# With w on both sides, or in brackets, a category is an instrument like any other.
+@pytest.mark.parametrize("formula", ["y ~ x + w | region + w", "y ~ [x ~ region]"])
+def test_a_category_as_an_instrument(table, formula):
+    model = sagdiv.from_formula(formula, table, TSLS())
+    assert model.instruments == ["region[T.south]", "region[T.west]"]
+
+
+# An advice that is refused in its turn is no advice.
+@pytest.mark.parametrize(
+    "formula",
+    ["y ~ w | k | x ~ z", "y ~ 0 | k^region + C(k) | x ~ z", "y ~ x | region"],
+)
+def test_advice_can_be_followed(table, formula):
+    with pytest.raises(FormulaError) as error:
+        sagdiv.from_formula(formula, table)
+    for advice in re.findall('"(.*?)"', str(error.value)):
+        sagdiv.from_formula(advice, table.assign(instrument=table["z"]), TSLS())
 
 
 def test_without_controls(table):
@@ -197,9 +217,19 @@ def test_repr_names_what_was_fitted(model):
         ("y ~ [x ~ z] + [w ~ z]", "one pair of brackets"),
         ("y ~ w * [x ~ z]", r"with \+"),
         ("y ~ w + [x ~ z] | k", "one pair of brackets"),
-        ("y ~ w | k | x ~ z", r'categorical controls: "y ~ w \+ C\(k\) \+ \[x ~ z\]"'),
+        ("y ~ w | k | x ~ z", r'categorical controls, .*: "y ~ w \+ C\(k\) \+ \[x ~ z\]"'),
         ("y ~ 1 | k + region | x ~ z", r'"y ~ C\(k\) \+ C\(region\) \+ \[x ~ z\]"'),
         ("y ~ w | k | x", "too many parts"),
+        ("y ~ w | k^region | x ~ z", r'"y ~ w \+ C\(k\):C\(region\) \+ \[x ~ z\]"'),
+        ("y ~ w | C(k) | x ~ z", r'"y ~ w \+ C\(k\) \+ \[x ~ z\]"'),
+        ("y ~ w | `odd name` | x ~ z", r'"y ~ w \+ C\(`odd name`\) \+ \[x ~ z\]"'),
+        # What cannot be rewritten into something that can be read is not.
+        ("y ~ w | log(k) | x ~ z", "of at most 100 categories each\\.$"),
+        ("y ~ w | k | x w ~ z", "of at most 100 categories each\\.$"),
+        ("y ~ x | region", r'fixed effects, .* "y ~ C\(region\) \+ \[x ~ instrument\]"'),
+        ("y ~ x | C(k) + region", r'is the instrument, write "y ~ \[x ~ C\(k\) \+ region\]"'),
+        ("y ~ [odd name ~ z]", "in backticks, `odd name`"),
+        ("y ~ [x ~ the odd name]", "in backticks, `the odd name`"),
         ("y ~ w + [x ~ x]", "x is both treatment and instrument"),
         ("y ~ z + [x ~ z]", "z is both control and instrument"),
         ("y ~ y + [x ~ z]", "y is both outcome and control"),

@@ -12,14 +12,12 @@ from sagdiv._types import Array
 from sagdiv.formula.columns import check_categories, is_text, missing_rows, numbers, row_list
 from sagdiv.formula.errors import FormulaError
 from sagdiv.formula.expressions import category_of, evaluate, names_in
-from sagdiv.formula.syntax import Term
+from sagdiv.formula.syntax import MOST_LEVELS, Term
 
 __all__ = ["Levels", "columns_of", "design_matrix", "find_levels", "numeric_column"]
 
 Levels = dict[str, list[str]]
 """For every expression that is a category, its levels; the first is the reference."""
-
-_MOST_LEVELS = 100
 
 
 def columns_of(expressions: Iterable[str]) -> tuple[str, ...]:
@@ -40,9 +38,9 @@ def find_levels(terms: Iterable[Term], columns: Mapping[str, NDArray[Any]]) -> L
         found = [
             _label(value) for value in np.unique(values.astype(str) if is_text(values) else values)
         ]
-        if not 2 <= len(found) <= _MOST_LEVELS:
+        if not 2 <= len(found) <= MOST_LEVELS:
             raise FormulaError(
-                f"the categories of {expression} are {len(found)}; between 2 and {_MOST_LEVELS} "
+                f"the categories of {expression} are {len(found)}; between 2 and {MOST_LEVELS} "
                 "can be used."
                 + (" Group them, or use a number." if len(found) > 2 else " Leave it out.")
             )

@@ -78,6 +78,7 @@ def from_formula(
     columns, missing, n_dropped = _complete(columns, na_action)
     terms = (*parsed.regressors, *parsed.instruments)
     levels = find_levels(terms, columns)
+    parsed.check_bar(levels)
     y = numeric_column(parsed.outcome, columns)
     T, treatments = design_matrix(parsed.treatments, columns, levels)
     W, controls = design_matrix(parsed.controls, columns, levels)
