@@ -78,6 +78,19 @@ def test_text_in_a_numeric_column(refused, frame, folder):
     frame.assign(x=x).to_csv(folder / "data.csv", index=False)
     line = refused("fit", "data.csv", FORMULA)
     assert "'x' must be numeric, but has text in 2 of 400 rows: 5 ('n.a.'), 18 ('?')" in line
+    assert "the first is on line 6 of data.csv)" in line
+
+
+# Empty lines, and lines within a cell: an editor counts them, a table does not.
+def test_rows_are_found_by_their_lines(refused, frame, folder):
+    bad = frame.assign(x=frame["x"].where(frame.index != 6), note="two\nlines")
+    text = bad.to_csv(index=False).splitlines(keepends=True)
+    (folder / "data.csv").write_text("".join([*text[:1], "\n", *text[1:]]))
+    line = refused("fit", "data.csv", FORMULA)
+    assert "1 of 400 rows: 7 (counted from 1; it is on line 16 of data.csv)" in line
+    assert refused("fit", "data.csv", "y ~ [log(x) ~ z]", "--na-action", "drop").endswith(
+        "(counted from 1); look at the values there."
+    )
 
 
 def test_missing_values(refused, frame, folder):
@@ -200,6 +213,7 @@ def test_nothing_to_fit(refused, data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (("--refits", "1", "--method", "tsls"), "--refits must be 0, for no bands, or at least 2"),
         (("--level", "95"), "--level must lie between 0 and 1"),
         (("--loss", "logistic"), "y must be 0 or 1"),
         (("--loss", "logistic", "--method", "tsls"), "has the squared loss only"),
