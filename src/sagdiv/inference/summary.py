@@ -233,7 +233,7 @@ class _Reading:
             ("Support", f"{support}."),
             (
                 "Smoothing",
-                "Smoothing half or twice as much moves the curve by at most "
+                "Half or twice as much moves the curve by at most "
                 f"{move} standard errors.",
             ),
         ]
