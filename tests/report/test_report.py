@@ -118,7 +118,7 @@ def test_how_to_cite(page):
     assert titles(page)[-2:] == ["Do it again", "How to cite"]
     entries = re.findall(r"@(\w+)\{", page)
     assert entries == ["inproceedings", "software"]
-    assert f"version   = {{{sagdiv.__version__}}}" in page
+    assert f"version = {{{sagdiv.__version__}}}" in page
 
 
 # One number for the level: in the bands, in the diagnostics and in the words about them.
@@ -172,6 +172,17 @@ FORMULAS = {
     "y ~ w + [region ~ z + I(z**2)]": ["region"],
     "y ~ C(k) + [x + w ~ z + I(z**2) + region]": ["x", "w"],
 }
+
+
+def test_the_question_is_a_sentence(table):
+    table = {**table, "k": np.arange(400) % 3}
+    formula = "y ~ C(k) + [x + I(x**2) + w ~ z + I(z**2) + `<b>odd</b> & $w`]"
+    page = report_html(findings(sagdiv.from_formula(formula, table, TSLS()), n_refits=0), RUN)
+    assert "<h1>What x and w do to y</h1>" in page
+    assert (
+        "How y would respond if x and w were changed, given k; learnt from how z and &lt;b&gt;odd"
+        "&lt;/b&gt; &amp; $w move them, in 400 rows." in page
+    )
 
 
 # Curves are over columns of the table, whatever functions of them the model is made of.

@@ -175,6 +175,11 @@ class StructuralFit:
         return tuple(name for name in treatments if name not in controls) or treatments
 
     @property
+    def instrument_columns(self) -> tuple[str, ...]:
+        """Columns of the table that the instruments are functions of."""
+        return columns_of(part for term in self._parsed.instruments for part in term)
+
+    @property
     def X(self) -> Data:  # noqa: N802
         """The regressors of the rows used, as a pandas data frame."""
         return self._frame(self.X_, self.treatments + self.controls)

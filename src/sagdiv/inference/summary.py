@@ -233,8 +233,7 @@ class _Reading:
             ("Support", f"{support}."),
             (
                 "Smoothing",
-                "Half or twice as much moves the curve by at most "
-                f"{move} standard errors.",
+                f"Half or twice as much moves the curve by at most {move} standard errors.",
             ),
         ]
 

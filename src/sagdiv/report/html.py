@@ -31,11 +31,9 @@ def report_html(found: Findings, run: Mapping[str, Any]) -> str:
         What ``run.json`` notes: ``command``, ``version``, ``settings`` and so on; only ``version``
         must be there.
     """
-    fit = found.fit
     page = Template(_resource("page.html"))
-    treatments = ", ".join(fit.treatment_columns)
     return page.substitute(
-        title=escape(f"What {treatments} does to {fit.outcome}"),
+        title=escape(_title(found)),
         question=escape(_question(found)),
         style=_resource("style.css"),
         script=_resource("hover.js"),
@@ -52,13 +50,20 @@ def report_html(found: Findings, run: Mapping[str, Any]) -> str:
     )
 
 
+def _title(found: Findings) -> str:
+    treatments = found.fit.treatment_columns
+    verb = "does" if len(treatments) == 1 else "do"
+    return f"What {_and(treatments)} {verb} to {found.fit.outcome}"
+
+
 def _question(found: Findings) -> str:
     fit = found.fit
-    treatments = fit.treatment_columns
-    given = f", given {', '.join(fit.controls)}" if fit.controls else ""
+    treatments, instruments = fit.treatment_columns, fit.instrument_columns
+    controls = [name for name in fit.regressor_columns if name not in treatments]
+    given = f", given {_and(controls)}" if controls else ""
     return (
-        f"How {fit.outcome} would respond if {' and '.join(treatments)} were changed{given}; "
-        f"learnt from how {', '.join(fit.instruments)} moves "
+        f"How {fit.outcome} would respond if {_and(treatments)} were changed{given}; learnt from "
+        f"how {_and(instruments)} {'moves' if len(instruments) == 1 else 'move'} "
         f"{'them' if len(treatments) > 1 else 'it'}, in {fit.n_rows} rows."
     )
 
@@ -207,6 +212,10 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]], n_text: int = 1
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     head = f"<thead><tr>{cells('th', header)}</tr></thead>"
     return f'<div class="scroll" tabindex="0"><table>{head}<tbody>{body}</tbody></table></div>'
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _listed(values: Mapping[str, Any]) -> str:
