@@ -8,7 +8,7 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-__all__ = ["app"]
+__all__ = ["app", "begin"]
 
 _INTERRUPTED, _TERMINATED = 130, 128 + signal.SIGTERM
 
@@ -25,9 +25,14 @@ def app() -> None:
             raise
         sys.stderr.write(f'sagdiv: this needs {missing}: pip install "sagdiv[cli]"\n')
         sys.exit(1)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _leave)
     commands()
+
+
+def begin() -> None:
+    """Make an interrupt an exception again: from here on there may be something to take away."""
+    if signal.getsignal(signal.SIGINT) is _leave_at_once:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _leave_at_once(signum: int, frame: FrameType | None) -> NoReturn:
