@@ -361,6 +361,14 @@ def test_a_tampered_result(run, refused, data, folder):
     assert "run.json is damaged" in refused("report", "result")
 
 
+def test_a_result_of_an_earlier_version(run, refused, data, folder):
+    run("fit", data, FORMULA, "-q")
+    model = sagdiv.load(folder / "result" / "model.skops")
+    del model._typical  # which the first versions did not keep
+    sagdiv.save(model, folder / "result" / "model.skops")
+    assert "was written by an earlier version; fit again" in refused("report", "result")
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("level", "high"), ("level", 95.0), ("seed", -1), ("refits", None), ("notes", "none")],

@@ -304,6 +304,8 @@ def _load(result: Path) -> Any:
     model = load(result / MODEL)
     if not isinstance(model, StructuralFit):
         raise UserError(f"{result / MODEL} holds no model that `sagdiv fit` wrote.")
+    if not hasattr(model, "_typical"):
+        raise UserError(f"{result} was written by an earlier version; fit again with --replace.")
     return model
 
 

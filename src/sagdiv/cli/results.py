@@ -76,14 +76,15 @@ def _install(content: Path, path: Path, old: Path) -> None:
 
 
 @contextmanager
-def new_file(path: Path, *, replace: bool = False) -> Iterator[Path]:
+def new_file(path: Path, *, replace: bool = True) -> Iterator[Path]:
     """Yield a temporary file beside ``path`` that becomes it if nothing fails.
 
     Parameters
     ----------
     path : path
-    replace : bool, default=False
-        Whether a file that is there already may be replaced.
+    replace : bool, default=True
+        Whether a file that is there already may be replaced: False where somebody named it who may
+        not know that it exists.
     """
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file with -o.")
