@@ -165,6 +165,14 @@ def test_a_treatment_of_two_values_is_two_points(table):
     assert figure.count('<circle class="circle structural"') == 4  # two charts
 
 
+def test_an_effect_by_another_estimator(table):
+    treated = {**table, "x": (table["x"] > 0).astype(int)}
+    found = findings(sagdiv.from_formula("y ~ w + [x ~ z]", treated, TSLS()), n_refits=20)
+    effect = dict(found.numbers)["Effect"]
+    assert f"x from 0 to 1 changes h by {np.diff(found.curves[0].estimate)[0]:.3g} [" in effect
+    assert f"<p>{effect}</p>" in report_html(found, RUN)
+
+
 FORMULAS = {
     "y ~ w + [x + I(x**2) ~ z + I(z**2)]": ["x"],
     "y ~ w + [x + x:w ~ z + z:w]": ["x"],

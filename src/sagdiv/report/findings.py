@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sagdiv._types import Array, Data
 from sagdiv.exceptions import NoInstrumentWarning
 from sagdiv.formula import StructuralFit
-from sagdiv.inference import Analysis, Band, analyse, bootstrap
+from sagdiv.inference import Analysis, Band, Interval, analyse, bootstrap
 from sagdiv.inference.summary import FEW_VALUES, Line, summarise
 from sagdiv.kernel_sagdiv import KernelSAGDIV
 
@@ -182,7 +182,9 @@ def findings(
     )
     confounded = _confounded(model, fit)
 
-    def band(points: Any) -> Band | None:
+    effects: dict[str, Interval] = {}
+
+    def band(treatment: str, points: Any) -> Band | None:
         if own:
             return result.bands(points, level=level)
         if not n_refits:
@@ -193,6 +195,8 @@ def findings(
             cluster=fit.cluster_,
             random_state=random_state,
         )
+        if len(points) == 2:
+            effects[treatment] = refits.contrast(1, 0, level)
         return refits.bands(level)
 
     def curve(treatment: str) -> Curve:
@@ -207,13 +211,19 @@ def findings(
             points,
             fit.column_of(treatment),
             level,
-            band(points),
+            band(treatment, points),
         )
 
     curves = [curve(treatment) for treatment in fit.treatment_columns]
     uncertainty = _uncertainty(own, n_refits, fit.cluster)
     if not own:
-        return Findings(fit, curves, *_data_only(result), result, uncertainty)
+        verdict, headline, reasons, numbers = _data_only(result)
+        numbers += [
+            _effect(curve, effects[curve.treatment], len(curves) > 1)
+            for curve in curves
+            if curve.treatment in effects
+        ]
+        return Findings(fit, curves, verdict, headline, reasons, numbers, result, uncertainty)
     lines = [Line(c.treatment, c.values, c.points, c.column) for c in curves]
     summary = summarise(result, level, lines)
     return Findings(
@@ -254,6 +264,12 @@ def _data_only(result: Analysis) -> tuple[Verdict, str, list[str], list[tuple[st
         ("Is IV needed?", f"{result.exogeneity}."),
     ]
     return verdict, headline, reasons, numbers
+
+
+def _effect(curve: Curve, change: Interval, several: bool) -> tuple[str, str]:
+    first, last = curve.labels or ("", "")
+    title = f"Effect ({curve.treatment})" if several else "Effect"
+    return title, f"{curve.treatment} from {first} to {last} changes h by {change}."
 
 
 def _uncertainty(own: bool, n_refits: int, cluster: str | None) -> str:
