@@ -25,7 +25,7 @@ CHECK := .venv/installed/$(EXTRAS),test,check
 .PHONY: demo test check docs results bench bench-smoke format clean help
 
 demo: $(DEMO)  ## the Engel curve, from a table to demo/result/report.html
-	$(BIN)/sagdiv datasets engel -o demo/engel.csv
+	$(BIN)/sagdiv datasets engel -o demo/engel.csv --replace
 	$(BIN)/sagdiv fit demo/engel.csv "food ~ kids + [logexp ~ logincome]" -o demo/result --replace
 
 test: $(TEST)  ## run the tests and the doctests (PYTEST_ARGS="-n 0 -k descent")

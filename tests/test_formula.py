@@ -1,9 +1,11 @@
 """From a formula and a table to a fitted curve: what is read, what is refused, what is kept."""
 
 import datetime as dt
+import re
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
 import sagdiv
 from sagdiv.baselines import TSLS
@@ -67,6 +69,25 @@ def test_the_estimator_sees_what_the_formula_says(model, table):
 def test_all_forms_mean_the_same(model, table, formula):
     other = sagdiv.from_formula(formula, table)
     np.testing.assert_array_equal(other.predict(table), model.predict(table))
+
+
+# With w on both sides, or in brackets, a category is an instrument like any other.
+@pytest.mark.parametrize("formula", ["y ~ x + w | region + w", "y ~ [x ~ region]"])
+def test_a_category_as_an_instrument(table, formula):
+    model = sagdiv.from_formula(formula, table, TSLS())
+    assert model.instruments == ["region[T.south]", "region[T.west]"]
+
+
+# An advice that is refused in its turn is no advice.
+@pytest.mark.parametrize(
+    "formula",
+    ["y ~ w | k | x ~ z", "y ~ 0 | k^region + C(k) | x ~ z", "y ~ x | region"],
+)
+def test_advice_can_be_followed(table, formula):
+    with pytest.raises(FormulaError) as error:
+        sagdiv.from_formula(formula, table)
+    for advice in re.findall('"(.*?)"', str(error.value)):
+        sagdiv.from_formula(advice, table.assign(instrument=table["z"]), TSLS())
 
 
 def test_without_controls(table):
@@ -177,6 +198,104 @@ def test_the_grid_visits_a_treatment_of_few_values_at_these(table):
     np.testing.assert_array_equal(model.grid()["dose"], [0, 1, 2, 3])
 
 
+FORMULAS_OF_X = [
+    "y ~ region + [I(log(10 + x)) ~ z]",
+    "y ~ C(k) + [x + I(x**2) ~ z + I(z**2)]",
+    "y ~ w + region + [x + x:w + x:region ~ z + z:w + z:region]",
+    "y ~ log(`odd name`) + [I(x + w) ~ z]",
+    "y ~ I(w * w) + [x:k ~ z]",
+]
+
+
+# The grid is a table, on which the formula is evaluated: every function of x moves with x.
+@pytest.mark.parametrize("formula", FORMULAS_OF_X)
+def test_the_grid_is_a_table_of_its_own(table, formula):
+    model = sagdiv.from_formula(formula, table, TSLS())
+    grid = model.grid("x", n=7)
+    assert sorted(grid.columns) == sorted(model.regressor_columns)
+    np.testing.assert_allclose(grid["x"], np.linspace(*table["x"].quantile([0.01, 0.99]), 7))
+    assert (grid.drop(columns="x").nunique() == 1).all()
+    frozen = table.head(7).assign(**{name: grid[name].to_numpy() for name in grid})
+    np.testing.assert_array_equal(model.predict(grid), model.predict(frozen))
+
+
+def test_powers_move_with_their_column(table):
+    model = sagdiv.from_formula("y ~ [x + I(x**2) ~ z + I(z**2)]", table, TSLS())
+    x = model.grid(n=9)["x"].to_numpy()
+    np.testing.assert_allclose(np.diff(model.predict({"x": x}), 3), 0, atol=1e-10)
+    np.testing.assert_allclose(model.regressors({"x": x})["I(x ** 2)"], x**2)
+
+
+@pytest.mark.parametrize(
+    ("formula", "columns"),
+    [
+        ("y ~ w + [x ~ z]", ("x",)),
+        ("y ~ w + [x + I(x**2) + x:w ~ z + region]", ("x",)),
+        ("y ~ [x + C(k) ~ z + region]", ("x", "k")),
+        ("y ~ x + [x:w ~ z]", ("w",)),
+    ],
+)
+def test_curves_are_over_columns_of_the_table(table, formula, columns):
+    model = sagdiv.from_formula(formula, table, TSLS())
+    assert model.treatment_columns == columns
+    for name in columns:
+        assert np.isfinite(model.predict(model.grid(name))).all()
+
+
+def test_the_grid_of_a_category_visits_each(table):
+    model = sagdiv.from_formula("y ~ C(k) + [region ~ z + I(z**2)]", table, TSLS())
+    assert list(model.grid()["region"]) == ["north", "south", "west"]
+    np.testing.assert_array_equal(model.grid("k")["k"], [0, 1, 2])
+    assert model.grid("k")["region"].unique() == table["region"].mode()[0]
+    assert model.grid()["k"].unique() == table["k"].mode()[0]
+
+
+def test_where_a_column_stands_in_the_model(table):
+    model = sagdiv.from_formula("y ~ w + region + [x + I(x**2) ~ z + I(z**2)]", table, TSLS())
+    assert [model.column_of(name) for name in ("x", "w", "region")] == [None, 2, None]
+    np.testing.assert_array_equal(model.values("w"), table["w"])
+    assert model.values("region") is None
+
+
+def test_wrong_grids(model):
+    with pytest.raises(FormulaError, match=r"no regressor 'foo'\. There are: x, w"):
+        model.grid("foo")
+    with pytest.raises(ValueError, match="central must lie between 0 and 1"):
+        model.grid(central=95)
+    with pytest.raises(ValueError, match="n must be an integer of at least 1"):
+        model.grid(n=0)
+
+
+@pytest.mark.parametrize("words", [("no", "yes"), ("N", "Y"), ("False", "True")])
+def test_yes_and_no_are_one_and_zero(table, words):
+    works = (table["y"] > 0).astype(int)
+    loss = sagdiv.KernelSAGDIV(sagdiv.losses.LogisticLoss())
+    spelt = table.assign(works=np.array(words)[works])
+    model = sagdiv.from_formula("works ~ w + [x ~ z]", spelt, loss)
+    np.testing.assert_array_equal(model.y, works)
+    assert np.isfinite(model.score(spelt))
+
+
+def test_two_other_words_as_an_outcome(table):
+    spelt = table.assign(works=np.where(table["y"] > 0, "employed", "out"))
+    with pytest.raises(FormulaError, match=r"'works' is '\w+' or '\w+'; write 0 and 1 for them"):
+        sagdiv.from_formula("works ~ w + [x ~ z]", spelt)
+
+
+def test_labels_of_groups_are_kept(table):
+    labels = table["region"].where(table.index != 3)
+    with pytest.raises(FormulaError, match=r"by column: firm \(1\)"):
+        sagdiv.from_formula("y ~ w + [x ~ z]", table.assign(firm=labels), cluster="firm")
+    model = sagdiv.from_formula(
+        "y ~ w + [x ~ z]", table.assign(firm=labels), na_action="drop", cluster="firm"
+    )
+    assert model.cluster == "firm"
+    assert len(model.cluster_) == N - 1
+    assert model.cluster_[3] == list("nsw").index(table["region"][4][0])
+    with pytest.raises(FormulaError, match="no column 'frim'"):
+        sagdiv.from_formula("y ~ w + [x ~ z]", table, cluster="frim")
+
+
 def test_repr_names_what_was_fitted(model):
     assert isinstance(model, StructuralFit)
     assert repr(model).startswith("StructuralFit('y ~ w + [x ~ z]', KernelSAGDIV(")
@@ -197,9 +316,19 @@ def test_repr_names_what_was_fitted(model):
         ("y ~ [x ~ z] + [w ~ z]", "one pair of brackets"),
         ("y ~ w * [x ~ z]", r"with \+"),
         ("y ~ w + [x ~ z] | k", "one pair of brackets"),
-        ("y ~ w | k | x ~ z", r'categorical controls: "y ~ w \+ C\(k\) \+ \[x ~ z\]"'),
+        ("y ~ w | k | x ~ z", r'categorical controls, .*: "y ~ w \+ C\(k\) \+ \[x ~ z\]"'),
         ("y ~ 1 | k + region | x ~ z", r'"y ~ C\(k\) \+ C\(region\) \+ \[x ~ z\]"'),
         ("y ~ w | k | x", "too many parts"),
+        ("y ~ w | k^region | x ~ z", r'"y ~ w \+ C\(k\):C\(region\) \+ \[x ~ z\]"'),
+        ("y ~ w | C(k) | x ~ z", r'"y ~ w \+ C\(k\) \+ \[x ~ z\]"'),
+        ("y ~ w | `odd name` | x ~ z", r'"y ~ w \+ C\(`odd name`\) \+ \[x ~ z\]"'),
+        # What cannot be rewritten into something that can be read is not.
+        ("y ~ w | log(k) | x ~ z", "of at most 100 categories each\\.$"),
+        ("y ~ w | k | x w ~ z", "of at most 100 categories each\\.$"),
+        ("y ~ x | region", r'fixed effects, .* "y ~ C\(region\) \+ \[x ~ instrument\]"'),
+        ("y ~ x | C(k) + region", r'is the instrument, write "y ~ \[x ~ C\(k\) \+ region\]"'),
+        ("y ~ [odd name ~ z]", "in backticks, `odd name`"),
+        ("y ~ [x ~ the odd name]", "in backticks, `the odd name`"),
         ("y ~ w + [x ~ x]", "x is both treatment and instrument"),
         ("y ~ z + [x ~ z]", "z is both control and instrument"),
         ("y ~ y + [x ~ z]", "y is both outcome and control"),
@@ -268,6 +397,12 @@ def test_wrong_columns_get_a_sentence(table):
         fit(y=1.0)
     with pytest.raises(FormulaError, match=r"k is not finite in 1 of 400 rows: 1 \(counted"):
         fit(k=np.where(np.arange(N) == 0, np.inf, 1.0))
+
+
+def test_an_estimator_that_knows_no_instruments(table):
+    for estimator in (LinearRegression(), TSLS, "kernel"):
+        with pytest.raises(TypeError, match=r"must be fitted with instruments, fit\(X, y, Z\)"):
+            sagdiv.from_formula("y ~ w + [x ~ z]", table, estimator)
 
 
 def test_other_wrong_arguments(table):

@@ -45,6 +45,18 @@ def test_import_pulls_in_nothing_optional():
     assert not ours & OPTIONAL
 
 
+# Half a second that `sagdiv --help`, and whoever wants one name, need not wait.
+def test_import_waits_for_nothing():
+    assert not loaded_by("import sagdiv, sagdiv.cli") & {"numpy", "scipy", "sklearn"}
+
+
+def test_the_parts_of_the_package_need_no_import_of_their_own():
+    loaded_by("import sagdiv; sagdiv.losses.SquaredLoss(); sagdiv.baselines.TSLS()")
+    loaded_by("from sagdiv import *; KernelSAGDIV; load")
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        sagdiv.nothing  # noqa: B018
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_public_names_exist_and_are_unique(name):
     try:

@@ -128,8 +128,14 @@ def _foreign(types: list[str]) -> list[str]:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a name is that of a class or function which a module of this package defines."""
+    """Whether a name is that of a class, a function or a method that this package defines."""
     module_name, _, member_name = name.rpartition(".")
+    owner_name, _, class_name = module_name.rpartition(".")
+    if class_name[:1].isupper():  # a method, which skops saves with the object that it belongs to
+        if not _is_ours(module_name):
+            return False
+        members = vars(getattr(import_module(owner_name), class_name))
+        return hasattr(members.get(member_name), "__code__")
     if module_name.split(".")[0] != "sagdiv":
         return False
     try:

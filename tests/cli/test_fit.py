@@ -144,8 +144,65 @@ def test_an_earlier_result_is_replaced_only_when_asked(run, refused, data, folde
 def test_predict_prints_a_table(run, data, frame):
     run("fit", data, FORMULA, "-q")
     result = run("predict", "result", data, "-q")
-    assert result.out.splitlines()[0] == "x,w,h"
+    # The table's own columns stay, so that a row can still be told by its name.
+    assert result.out.splitlines()[0] == "y,x,z,w,works,region,h"
     assert len(result.out.splitlines()) == 1 + len(frame)
+
+
+def test_predict_leaves_rows_out_when_asked(run, refused, data, frame, folder):
+    run("fit", data, FORMULA, "-q")
+    frame.assign(x=frame["x"].where(frame.index != 6), id=range(400)).to_csv("new.csv", index=False)
+    assert "--na-action drop" in refused("predict", "result", "new.csv")
+    result = run("predict", "result", "new.csv", "--na-action", "drop", "-o", "h.csv")
+    assert result.err.splitlines()[-1] == "1 row left out for missing values"
+    written = pd.read_csv(folder / "h.csv")
+    assert list(written["id"]) == [i for i in range(400) if i != 6]
+    model = sagdiv.load(folder / "result" / "model.skops")
+    np.testing.assert_allclose(written["h"], model.predict(written))
+
+
+def test_predict_does_not_write_over_a_column(run, refused, data, frame):
+    run("fit", data, FORMULA, "-q")
+    frame.assign(h=1).to_csv("new.csv", index=False)
+    assert "has a column 'h' already" in refused("predict", "result", "new.csv")
+
+
+def test_clusters(run, refused, data, frame, folder):
+    frame.assign(village=np.arange(400) // 8).to_csv("data.csv", index=False)
+    result = run("fit", "data.csv", FORMULA, "--cluster", "village")
+    assert result.code == 0
+    assert "400 rows in 50 clusters" in result.out
+    assert run("report", "result", "-o", "again.html", "-q").code == 0  # which has no labels
+    assert "400 rows in 50 clusters" in (folder / "again.html").read_text()
+    options = ("--cluster", "village", "--method", "tsls", "--refits", "5", "-o", "other", "-q")
+    assert run("fit", "data.csv", FORMULA, *options).code == 0
+    assert "clustered by village" in (folder / "other" / "report.html").read_text()
+    assert "no column 'vilage'" in refused(
+        "fit", "data.csv", FORMULA, "--cluster", "vilage", "-o", "new"
+    )
+    line = refused("fit", "data.csv", FORMULA, "--cluster", "region", "-o", "new")
+    assert "cluster has 2 distinct labels" in line
+
+
+def test_the_level_is_that_of_every_number(run, data, folder):
+    result = run("fit", data, FORMULA, "--level", "0.8")
+    assert "(80 %" in " ".join(result.out.split())
+    assert "95 %" not in result.out + (folder / "result" / "report.html").read_text()
+
+
+def test_yes_and_no_as_an_outcome(run, frame, folder):
+    frame.assign(works=np.array(["no", "yes"])[frame["works"]]).to_csv("data.csv", index=False)
+    assert run("fit", "data.csv", "works ~ w + [x ~ z]", "--loss", "logistic", "-q").code == 0
+
+
+def test_names_are_not_cut(run, frame, folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    name = "insured_by_employer"
+    frame.assign(**{name: (frame["x"] > 0).astype(int)}).to_csv("data.csv", index=False)
+    out = run("fit", "data.csv", f"y ~ w + [{name} ~ z]").out
+    assert "…" not in out
+    assert name in out.split("y against insured_by_employer")[1].split("estimate")[0]
+    assert f"{name} from 0 to 1 changes h by" in " ".join(out.split())
 
 
 def test_the_report_can_be_written_again(run, data, folder):
@@ -178,6 +235,7 @@ def test_a_network_says_nothing_of_its_insides(run, data, folder):
 def test_help_shows_examples(run):
     assert "sagdiv fit engel.csv" in run("--help").out
     assert "130 interrupted" in run("--help").out
+    assert "Show the version and exit." in run("--help").out
     assert "[default: a" in run("fit", "--help").out  # no markup that rich would swallow
     assert "sagdiv fit engel.csv" in run("fit", "--help").out
     for command in ("predict", "report", "datasets"):

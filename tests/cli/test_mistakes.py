@@ -1,5 +1,6 @@
 """The mistakes of a person: one clear line, an exit code that is not zero, and nothing written."""
 
+import json
 import os
 import signal
 import subprocess
@@ -77,6 +78,19 @@ def test_text_in_a_numeric_column(refused, frame, folder):
     frame.assign(x=x).to_csv(folder / "data.csv", index=False)
     line = refused("fit", "data.csv", FORMULA)
     assert "'x' must be numeric, but has text in 2 of 400 rows: 5 ('n.a.'), 18 ('?')" in line
+    assert "the first is on line 6 of data.csv)" in line
+
+
+# Empty lines, and lines within a cell: an editor counts them, a table does not.
+def test_rows_are_found_by_their_lines(refused, frame, folder):
+    bad = frame.assign(x=frame["x"].where(frame.index != 6), note="two\nlines")
+    text = bad.to_csv(index=False).splitlines(keepends=True)
+    (folder / "data.csv").write_text("".join([*text[:1], "\n", *text[1:]]))
+    line = refused("fit", "data.csv", FORMULA)
+    assert "1 of 400 rows: 7 (counted from 1; it is on line 16 of data.csv)" in line
+    assert refused("fit", "data.csv", "y ~ [log(x) ~ z]", "--na-action", "drop").endswith(
+        "(counted from 1); look at the values there."
+    )
 
 
 def test_missing_values(refused, frame, folder):
@@ -143,6 +157,54 @@ def test_a_result_where_something_else_is(refused, data, folder):
         assert "no result of sagdiv" in refused("fit", data, FORMULA, "-o", "photos", *more)
 
 
+# A file of the same name does not make a folder ours.
+@pytest.mark.parametrize("noted", ["{}", '{"epochs": 3}', "[1]", "not json"])
+def test_a_foreign_run_json_protects_its_folder(refused, data, folder, noted):
+    (folder / "thesis").mkdir()
+    (folder / "thesis" / "run.json").write_text(noted)
+    (folder / "thesis" / "thesis.tex").write_text("chapter 1")
+    line = refused("fit", data, FORMULA, "-o", "thesis", "--replace")
+    assert "no result of sagdiv" in line
+    assert (folder / "thesis" / "run.json").read_text() == noted
+
+
+def test_replacing_leaves_the_files_of_others(run, data, folder):
+    run("fit", data, "y ~ [x + w ~ z + I(z * z) + region]", "-q")
+    (folder / "result" / "notes.txt").write_text("mine")
+    (folder / "result" / "plots").mkdir()
+    assert run("fit", data, FORMULA, "-q", "--replace").code == 0
+    names = {path.name for path in (folder / "result").iterdir()}
+    assert {"notes.txt", "plots", "curve.csv"} <= names
+    assert "curve-2.csv" not in names  # of the earlier result
+    assert (folder / "result" / "notes.txt").read_text() == "mine"
+
+
+def test_files_are_replaced_only_when_asked(run, refused, data, folder):
+    run("fit", data, FORMULA, "-q")
+    table = data.read_bytes()
+    for command in (("predict", "result", data), ("report", "result"), ("datasets", "engel")):
+        line = refused(*command, "-o", "data.csv")
+        assert "data.csv exists already; pass --replace" in line
+        assert data.read_bytes() == table
+    assert run("predict", "result", data, "-o", "data.csv", "--replace", "-q").code == 0
+    assert data.read_bytes() != table
+
+
+def test_a_failure_takes_away_the_folders_that_it_made(refused, data):
+    for place in ("aa/bb/cc", "aa"):
+        assert "no column 'v'" in refused("fit", data, "y ~ [v ~ z]", "-o", place)
+
+
+# A shell that is in the folder would otherwise be left in one that is gone.
+def test_the_folder_under_the_shell_stays(run, data, folder, monkeypatch):
+    (folder / "here").mkdir()
+    monkeypatch.chdir(folder / "here")
+    number = os.stat(".").st_ino
+    assert run("fit", data, FORMULA, "-o", ".", "-q").code == 0
+    assert os.stat(folder / "here").st_ino == number
+    assert os.path.exists("report.html")
+
+
 def test_nothing_to_fit(refused, data):
     assert "say what to fit" in refused("fit", data)
     assert "not both" in refused("fit", data, FORMULA, "--outcome", "y")
@@ -151,6 +213,7 @@ def test_nothing_to_fit(refused, data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (("--refits", "1", "--method", "tsls"), "--refits must be 0, for no bands, or at least 2"),
         (("--level", "95"), "--level must lie between 0 and 1"),
         (("--loss", "logistic"), "y must be 0 or 1"),
         (("--loss", "logistic", "--method", "tsls"), "has the squared loss only"),
@@ -180,25 +243,51 @@ def test_an_interrupt_leaves_nothing(refused, data, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_a_real_interrupt(data, folder):
+@pytest.mark.parametrize(
+    ("sent", "code", "words"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_a_real_interrupt(data, folder, sent, code, words):
     process = subprocess.Popen(
         [
             *(sys.executable, "-c", "from sagdiv.cli import app; app()"),
             *("fit", str(data), FORMULA, "--method", "kiv", "--refits", "100000"),
+            *("-o", "results/new"),
         ],
         stderr=subprocess.PIPE,
         text=True,
     )
     for line in process.stderr:
         if line.startswith("computing"):  # which with so many refits would take days
-            process.send_signal(signal.SIGINT)
+            process.send_signal(sent)
             break
     error = process.stderr.read()
     process.stderr.close()
-    assert process.wait(timeout=60) == 130, error
-    assert "interrupted; nothing was written." in error
+    assert process.wait(timeout=60) == code, error
+    assert f"sagdiv: {words}; nothing was written." in error
     assert "Traceback" not in error
     assert [path.name for path in folder.iterdir()] == ["data.csv"]
+
+
+# While NumPy and scikit-learn are being imported there is nothing of ours on the stack yet.
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("module", ["numpy", "scipy.linalg", "typer", "sagdiv.cli.bench"])
+def test_an_interrupt_in_the_first_second(module):
+    code = f"""
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from sagdiv.cli import app
+app()
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code, "--help"], capture_output=True, text=True, timeout=60
+    )
+    assert result.returncode == 130
+    assert result.stderr == "sagdiv: interrupted; nothing was written.\n"
 
 
 def test_an_interrupt_while_replacing_keeps_the_old_result(run, data, folder, monkeypatch):
@@ -270,6 +359,25 @@ def test_a_tampered_result(run, refused, data, folder):
     assert "is damaged" in refused("predict", "result", data, "-q")
     (folder / "result" / "run.json").write_text("{")
     assert "run.json is damaged" in refused("report", "result")
+
+
+def test_a_result_of_an_earlier_version(run, refused, data, folder):
+    run("fit", data, FORMULA, "-q")
+    model = sagdiv.load(folder / "result" / "model.skops")
+    del model._typical  # which the first versions did not keep
+    sagdiv.save(model, folder / "result" / "model.skops")
+    assert "was written by an earlier version; fit again" in refused("report", "result")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("level", "high"), ("level", 95.0), ("seed", -1), ("refits", None), ("notes", "none")],
+)
+def test_a_damaged_note(run, refused, data, folder, name, value):
+    run("fit", data, FORMULA, "-q")
+    path = folder / "result" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    assert f"run.json is damaged: {name} cannot be right" in refused("report", "result")
 
 
 def test_an_unknown_table(refused):

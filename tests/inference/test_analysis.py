@@ -223,6 +223,7 @@ def test_exogenous_columns_and_names():
     assert len(np.unique(result.grid()[:, 1])) == 1
     assert result.strength.first_stage_f.shape == (1,)
     assert "price" in str(result.summary())
+    assert list(result.bands().as_dict())[:2] == ["price", "age"]
     result.support(result.grid())  # an array where the data had names: no warning
     slope = result.average_derivative(column=1)
     assert slope.lower < 1 < slope.upper
@@ -257,5 +258,22 @@ def test_bad_input(data):
         analyse(KernelSAGDIV(), X, y, Z, cluster=np.ones(5))
     with pytest.raises(ValueError, match="cluster has 1 distinct labels"):
         analyse(KernelSAGDIV(), X, y, Z, cluster=np.ones(300))
-    with pytest.raises(ValueError, match="missing labels"):
-        analyse(KernelSAGDIV(), X, y, Z, cluster=np.full(300, np.nan))
+
+
+def test_missing_labels_are_no_cluster(data):
+    pandas = pytest.importorskip("pandas")
+    labels = [f"school {i // 5}" for i in range(300)]
+    numbers = np.arange(300) // 5
+    dates = pandas.to_datetime("2020-01-01") + pandas.to_timedelta(numbers, "D")
+    with_holes = [
+        np.where(numbers == 7, np.nan, numbers),
+        pandas.Series(numbers, dtype="Int64").where(numbers != 7),
+        pandas.Series(dates).where(numbers != 7),
+        *([missing, *labels[1:]] for missing in (None, np.nan, pandas.NA)),
+        *(pandas.Series([missing, *labels[1:]], dtype=object) for missing in (None, np.nan)),
+    ]
+    for cluster in with_holes:
+        with pytest.raises(ValueError, match="missing labels"):
+            analyse(KernelSAGDIV(), data.X, data.y, data.Z, cluster=cluster)
+    result = analyse(KernelSAGDIV(), data.X, data.y, data.Z, cluster=["nan", *labels[1:]])
+    assert result.n_clusters == 61  # a text is a label, whatever it says

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from sagdiv import KernelSAGDIV
-from sagdiv.datasets import make_continuous
+from sagdiv.datasets import make_binary, make_continuous
 from sagdiv.inference import analyse
+from sagdiv.losses import LogisticLoss, ProbitLoss
 
 
 def analysed(scenario="sin", n=500, seed=0, *, outcome=None, instruments=None, **options):
@@ -167,6 +168,70 @@ def test_summary_reads_as_text_and_as_html():
         assert reading in text
         assert name in html
     assert html.count("<table>") == html.count("</table>") == 1
+
+
+def text_of(summary):
+    return " ".join(str(summary).split())
+
+
+def test_summary_at_another_level():
+    result = analysed()
+    summary = result.summary(level=0.8)
+    numbers = dict(summary.numbers)
+    assert str(result.average_derivative(level=0.8)) in numbers["Average slope"]
+    assert "Uniform 80 % band" in numbers["Curve"]
+    assert "95 %" not in text_of(summary)
+
+
+# What h solves depends on the loss: an index is no prediction of Y.
+@pytest.mark.parametrize(
+    ("loss", "condition"),
+    [
+        (LogisticLoss(), "P(Y = 1 | Z) = F(E[h(X) | Z]), F logistic: T ="),
+        (ProbitLoss(), "P(Y = 1 | Z) = F(E[h(X) | Z]), F normal: T ="),
+    ],
+)
+def test_summary_of_a_binary_outcome_states_its_condition(loss, condition):
+    data = make_binary("sin", 400, random_state=0)
+    text = text_of(analyse(KernelSAGDIV(loss), data.X, data.y, data.Z).summary())
+    assert condition in text
+    assert "Y - h(X)" not in text
+    assert "of the index h in x" in text
+
+
+def test_summary_says_what_cannot_be_tested():
+    text = text_of(analysed(instruments=coarse).summary())
+    assert "cannot be tested: there are as many instruments as slopes" in text
+    assert "p = 1" not in text
+
+
+# With a line identified and no more, nothing was settled beyond it.
+def test_summary_of_a_line_does_not_speak_of_shapes():
+    assert "beyond a straight line" in text_of(analysed().summary())
+    assert "beyond a straight line" not in text_of(analysed(instruments=coarse).summary())
+
+
+def test_summary_of_a_treatment_with_two_values():
+    data = make_continuous("linear", 600, random_state=0)
+    treated = (data.X > 0).astype(float)
+    result = analyse(KernelSAGDIV(), treated, data.y, data.Z)
+    numbers = dict(result.summary().numbers)
+    assert not {"Average slope", "Curve"} & set(numbers)
+    change = np.diff(result.model.predict([[0.0], [1.0]]))[0]
+    assert f"x from 0 to 1 changes h by {change:.3g}; before noise" in numbers["Effect"]
+    assert str(result.contrast(1.0, 0.0)) in numbers["Effect"]
+    assert "beyond a straight line" not in numbers["Support"]
+
+
+def test_summary_covers_every_treatment():
+    rng = np.random.RandomState(0)
+    Z, u = rng.normal(size=(800, 2)), rng.normal(size=800)
+    X = Z + rng.normal(size=(800, 2)) + u[:, None]
+    result = analyse(KernelSAGDIV(), X, X.sum(axis=1) + u, Z)
+    titles = [title for title, _ in result.summary().numbers]
+    for number in (1, 2):
+        for title in ("Average slope", "Curve", "Support", "Smoothing"):
+            assert f"{title} (column {number} of X)" in titles
 
 
 def test_summary_escapes_names():

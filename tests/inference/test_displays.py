@@ -113,3 +113,24 @@ def test_the_line_may_be_another_than_the_centre_of_the_band(result, plt):
     ).plot()
     np.testing.assert_array_equal(other.get_lines()[-1].get_ydata(), moved)
     assert (other.get_xlabel(), other.get_ylabel()) == ("price", "sales")
+
+
+# Between two values there is nothing to draw a line through.
+def test_few_values_are_drawn_as_points(plt):
+    data = make_continuous("linear", 400, random_state=0)
+    treated = (data.X > 0).astype(float)
+    result = analyse(KernelSAGDIV(), treated, data.y, data.Z)
+    ax = StructuralDisplay.from_result(result).plot()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1"]
+    assert {line.get_linestyle() for line in ax.get_lines()} == {"None"}
+    spans = [collection for collection in ax.collections if len(collection.get_paths()) == 2]
+    ends = np.array([path.vertices[:, 1] for path in spans[1].get_paths()])
+    band = result.bands()
+    np.testing.assert_allclose(ends, np.c_[band.lower, band.upper])
+
+
+def test_residuals_of_a_binary_outcome_are_called_what_they_are(plt):
+    data = make_binary("sin", 300, random_state=0)
+    result = analyse(KernelSAGDIV(LogisticLoss()), data.X, data.y, data.Z)
+    display = ResidualMomentsDisplay.from_result(result)
+    assert display.plot().get_ylabel() == "average of the generalised residual"

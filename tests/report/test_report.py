@@ -1,5 +1,6 @@
 """The report: complete, self-contained, and opened in a browser where there is one."""
 
+import dataclasses
 import re
 from html.parser import HTMLParser
 
@@ -11,7 +12,8 @@ import sagdiv
 from sagdiv.baselines import TSLS
 from sagdiv.datasets import make_continuous
 from sagdiv.losses import LogisticLoss
-from sagdiv.report import findings, report_html
+from sagdiv.report import findings, report_html, save_figures
+from sagdiv.report.curve import curve_figure
 
 pytest.importorskip("formulaic")
 
@@ -64,6 +66,10 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
+def titles(page):
+    return re.findall(r"<h2>(.*?)</h2>", page)
+
+
 def test_the_page_is_well_formed_and_refers_to_nothing(page):
     parser = Balance()
     parser.feed(page)
@@ -108,6 +114,134 @@ def test_a_binary_outcome_is_not_drawn_among_its_data(table):
     assert '<path class="points' not in page
 
 
+def test_how_to_cite(page):
+    assert titles(page)[-2:] == ["Do it again", "How to cite"]
+    entries = re.findall(r"@(\w+)\{", page)
+    assert entries == ["inproceedings", "software"]
+    assert f"version = {{{sagdiv.__version__}}}" in page
+
+
+# One number for the level: in the bands, in the diagnostics and in the words about them.
+def test_another_level(table):
+    found = findings(sagdiv.from_formula("y ~ w + [x ~ z]", table), level=0.8)
+    assert str(found.analysis.average_derivative(level=0.8)) in dict(found.numbers)["Average slope"]
+    assert "95 %" not in report_html(found, RUN)
+
+
+def test_the_summary_speaks_of_the_curve_that_is_drawn(found):
+    (curve,) = found.curves
+    low, high = np.quantile(found.fit.X["x"], [0.01, 0.99])
+    np.testing.assert_allclose(curve.x[[0, -1]], [low, high])
+    assert f"over x from {low:.3g} to {high:.3g}" in dict(found.numbers)["Curve"]
+    half = (curve.band.critical_value * curve.band.standard_error).mean()
+    assert f"mean half width {half:.3g}" in dict(found.numbers)["Curve"]
+
+
+def test_rows_outside_the_chart_are_counted(found, page):
+    (n_outside,) = re.findall(r"(\d+) of 400 rows lie beyond the edges", page)
+    x = found.fit.X["x"]
+    beyond = int(((x < found.curves[0].x[0]) | (x > found.curves[0].x[-1])).sum())
+    assert beyond <= int(n_outside) <= beyond + 16  # 2 % at the top and the bottom each
+
+
+def test_a_line_off_the_middle_of_its_intervals_is_explained(found):
+    (curve,) = found.curves
+    words = "around the estimate before that"
+    centred = dataclasses.replace(curve, estimate=curve.band.estimate)
+    shifted = dataclasses.replace(curve, estimate=0.9 * curve.band.upper + 0.1 * curve.band.lower)
+    assert words not in curve_figure(found, centred)
+    assert words in curve_figure(found, shifted)
+
+
+def test_a_treatment_of_two_values_is_two_points(table):
+    treated = {**table, "x": (table["x"] > 0).astype(int)}
+    found = findings(sagdiv.from_formula("y ~ w + [x ~ z]", treated))
+    page = report_html(found, RUN)
+    assert "The effect: y against x" in titles(page)
+    assert f"<p>{dict(found.numbers)['Effect']}</p>" in page
+    figure = curve_figure(found, found.curves[0])
+    assert '<path class="line' not in figure
+    assert re.findall(r'class="tick x"[^>]*>([^<]*)<', figure) == ["0", "1", "0", "1"]
+    assert figure.count('<circle class="circle structural"') == 4  # two charts
+
+
+def test_an_effect_by_another_estimator(table):
+    treated = {**table, "x": (table["x"] > 0).astype(int)}
+    found = findings(sagdiv.from_formula("y ~ w + [x ~ z]", treated, TSLS()), n_refits=20)
+    effect = dict(found.numbers)["Effect"]
+    assert f"x from 0 to 1 changes h by {np.diff(found.curves[0].estimate)[0]:.3g} [" in effect
+    assert f"<p>{effect}</p>" in report_html(found, RUN)
+
+
+FORMULAS = {
+    "y ~ w + [x + I(x**2) ~ z + I(z**2)]": ["x"],
+    "y ~ w + [x + x:w ~ z + z:w]": ["x"],
+    "y ~ region + [I(exp(x / 5)) ~ z]": ["x"],
+    "y ~ w + [region ~ z + I(z**2)]": ["region"],
+    "y ~ C(k) + [x + w ~ z + I(z**2) + region]": ["x", "w"],
+}
+
+
+def test_the_question_is_a_sentence(table):
+    table = {**table, "k": np.arange(400) % 3}
+    formula = "y ~ C(k) + [x + I(x**2) + w ~ z + I(z**2) + `<b>odd</b> & $w`]"
+    page = report_html(findings(sagdiv.from_formula(formula, table, TSLS()), n_refits=0), RUN)
+    assert "<h1>What x and w do to y</h1>" in page
+    assert (
+        "How y would respond if x and w were changed, given k; learnt from how z and &lt;b&gt;odd"
+        "&lt;/b&gt; &amp; $w move them, in 400 rows." in page
+    )
+
+
+# Curves are over columns of the table, whatever functions of them the model is made of.
+@pytest.mark.filterwarnings("ignore::sagdiv.exceptions.WeakInstrumentWarning")
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_curves_of_functions_of_columns(table, formula, tmp_path):
+    rng = np.random.RandomState(0)
+    table = {**table, "region": rng.choice(["north", "south"], 400), "k": rng.randint(3, size=400)}
+    found = findings(sagdiv.from_formula(formula, table))
+    assert [curve.treatment for curve in found.curves] == FORMULAS[formula]
+    for curve in found.curves:
+        grid = found.fit.grid(curve.treatment)
+        np.testing.assert_array_equal(curve.estimate, found.fit.predict(grid))
+        assert next(iter(curve.as_dict())) == curve.treatment
+    Balance().feed(report_html(found, RUN))
+    pytest.importorskip("matplotlib")
+    save_figures(found, tmp_path)
+    assert (tmp_path / "curve.png").exists()
+
+
+# The stand-in that speaks of the data draws a curve beside that of the fit: on the same scale.
+def test_the_paper_with_a_binary_outcome(table, tmp_path):
+    estimator = sagdiv.KernelSAGDIV.paper(loss=LogisticLoss(), random_state=0)
+    fit = sagdiv.from_formula("works ~ [x ~ z]", table, estimator)
+    found = findings(fit, n_refits=0)
+    assert found.analysis.model.loss == LogisticLoss()
+    page = report_html(found, RUN)
+    assert "P(Y = 1 | Z) = F(E[h(X) | Z]), F logistic" in page
+    assert "Y - h(X)" not in page
+    pytest.importorskip("skops")
+    sagdiv.save(fit, tmp_path / "model.skops")
+    again = sagdiv.load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict(table), fit.predict(table))
+
+
+def test_clusters_of_the_fit_widen_its_intervals(table):
+    pairs = {**table, "pair": np.arange(400) // 4}
+    copied = {name: np.repeat(column, 4) for name, column in pairs.items()}
+    copied["pair"] = np.arange(1600) // 4
+    formula = "y ~ w + [x ~ z]"
+    plain, clustered = (
+        findings(sagdiv.from_formula(formula, copied, cluster=cluster))
+        for cluster in (None, "pair")
+    )
+    assert clustered.analysis.n_clusters == 400
+    assert "clustered by pair" in clustered.uncertainty
+    assert "in 400 clusters" in dict(clustered.numbers)["Data"]
+    errors = [found.analysis.average_derivative().standard_error for found in (plain, clustered)]
+    assert errors[1] > 1.3 * errors[0]
+
+
 @pytest.mark.parametrize("n_refits", [0, 20])
 def test_other_estimators(table, n_refits):
     found = findings(sagdiv.from_formula("y ~ [x ~ z]", table, TSLS()), n_refits=n_refits)
@@ -115,6 +249,8 @@ def test_other_estimators(table, n_refits):
     page = report_html(found, RUN)
     assert ("95 % intervals" in page) == (n_refits > 0)
     assert "the estimator was not examined" in page
+    assert found.verdict == "neutral"  # no green light for what nobody looked at
+    assert '<section class="verdict neutral">' in page
     assert "Risk along the descent" not in page
 
 

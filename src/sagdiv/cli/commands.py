@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from sagdiv.cli.failures import UserError, one_line
 from sagdiv.cli.methods import LossName, Method, NaAction, make_estimator, refits_of
 from sagdiv.cli.progress import stages
 from sagdiv.cli.results import MODEL, new_file, new_folder, read_run
-from sagdiv.cli.tables import read_table
+from sagdiv.cli.tables import PREDICTED, TableOptions
 
 __all__ = ["commands"]
 
@@ -62,6 +63,10 @@ _Delimiter = Annotated[
 ]
 _Decimal = Annotated[str, typer.Option(help="The decimal mark of a text table.")]
 _Encoding = Annotated[str, typer.Option(help="Of a text table.")]
+_Replace = Annotated[bool, typer.Option("--replace", help="Replace a file that is there already.")]
+_NaAction = Annotated[
+    NaAction, typer.Option(help="Where a value is missing: stop, or leave the row out.")
+]
 _Names = list[str]
 
 
@@ -80,7 +85,10 @@ def _version(asked: bool) -> None:
 @commands.callback()
 def _main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="And leave.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     pass
@@ -102,13 +110,15 @@ def fit(
     treatment: Annotated[_Names | None, _column("What is changed; may be repeated.")] = None,
     instrument: Annotated[_Names | None, _column("What moves it; may be repeated.")] = None,
     control: Annotated[_Names | None, _column("Held still; may be repeated.")] = None,
+    cluster: Annotated[
+        str | None,
+        _column("Labels of groups of rows that belong together; widens the intervals as it must."),
+    ] = None,
     loss: Annotated[
         LossName, typer.Option(help="logistic and probit are for an outcome of 0 and 1.")
     ] = LossName.squared,
     method: Annotated[Method, typer.Option(help="Estimator.")] = Method.kernel,
-    na_action: Annotated[
-        NaAction, typer.Option(help="Where a value is missing: stop, or leave the row out.")
-    ] = NaAction.refuse,
+    na_action: _NaAction = NaAction.refuse,
     level: Annotated[float, typer.Option(help="Of intervals and bands.")] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
     refits: Annotated[
@@ -116,7 +126,7 @@ def fit(
         typer.Option(
             min=0,
             help="Bootstrap fits behind the bands of other methods than kernel, which needs none; "
-            "0 for no bands.  \\[default: 100, none for deep]",
+            "0 for no bands.  \\[default: 100; for deep 0, as each fit takes long]",
         ),
     ] = None,
     delimiter: _Delimiter = None,
@@ -127,9 +137,11 @@ def fit(
 ) -> None:
     """Fit the curve, and write model, curve, figures and report to a folder."""
     with one_line():
-        from sagdiv.cli.fitting import TableOptions, fit_table
+        from sagdiv.cli.fitting import fit_table
 
         _check_level(level)
+        if refits == 1:
+            raise UserError("--refits must be 0, for no bands, or at least 2.")
         text = _formula(formula, outcome, treatment, instrument, control)
         table = TableOptions(data, delimiter, decimal, encoding)
         estimator = make_estimator(method, loss, seed)
@@ -137,6 +149,7 @@ def fit(
             found, notes = fit_table(
                 *(table, text, estimator, folder, stage),
                 na_action=na_action,
+                cluster=cluster,
                 level=level,
                 seed=seed,
                 n_refits=refits_of(method) if refits is None else refits,
@@ -150,35 +163,48 @@ def fit(
 @commands.command(epilog="[bold]Example[/bold]\n\n  sagdiv predict result/ new.csv -o curve.csv")
 def predict(
     result: Annotated[Path, typer.Argument(help="Folder that `sagdiv fit` wrote.")],
-    data: Annotated[Path, typer.Argument(help="Table with the regressors of the formula.")],
+    data: Annotated[
+        Path, typer.Argument(help="Table with the regressors of the formula; others are kept.")
+    ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="CSV file.  \\[default: the terminal]")
     ] = None,
+    na_action: _NaAction = NaAction.refuse,
     delimiter: _Delimiter = None,
     decimal: _Decimal = ".",
     encoding: _Encoding = "utf-8",
+    replace: _Replace = False,
     quiet: _Quiet = False,
 ) -> None:
-    """Evaluate a fitted curve at the rows of a table."""
+    """Evaluate a fitted curve at the rows of a table, and write it beside their columns as h."""
     with one_line():
         read_run(result)
         with stages(quiet=quiet) as stage:
             with stage("loading the model"):
                 model = _load(result)
+            table = TableOptions(data, delimiter, decimal, encoding)
             with stage(f"reading {data}"):
-                frame = read_table(
-                    data,
-                    model.regressor_columns,
-                    delimiter=delimiter,
-                    decimal=decimal,
-                    encoding=encoding,
+                frame = table.read(model.regressor_columns, others=True)
+            if PREDICTED in frame:
+                raise UserError(
+                    f"{data} has a column {PREDICTED!r} already, which is what the prediction is "
+                    "called; rename it."
                 )
-            frame["h"] = model.predict(frame)
+            complete = frame[list(model.regressor_columns)].notna().all(axis=1)
+            dropped = na_action is NaAction.drop and not complete.all()
+            if dropped:
+                frame = frame[complete].reset_index(drop=True)
+                if not quiet:
+                    n_dropped = int((~complete).sum())
+                    rows = "row" + "s" * (n_dropped != 1)
+                    typer.echo(f"{n_dropped} {rows} left out for missing values", err=True)
+            with nullcontext() if dropped else table.lines_for_rows():
+                frame[PREDICTED] = model.predict(frame)
             if output is None:
                 frame.to_csv(sys.stdout, index=False)
                 sys.stdout.flush()  # so that a reader who left is noticed here
                 return
-            with new_file(output) as temporary:
+            with new_file(output, replace=replace) as temporary:
                 frame.to_csv(temporary, index=False)
 
 
@@ -192,6 +218,7 @@ def report(
         typer.Option("-o", "--output", help="HTML file.  \\[default: report.html in the folder]"),
     ] = None,
     level: Annotated[float | None, typer.Option(help="Of intervals and bands.")] = None,
+    replace: _Replace = False,
     quiet: _Quiet = False,
 ) -> None:
     """Write the report of a result again, perhaps at another level."""
@@ -212,7 +239,8 @@ def report(
                     n_refits=int(run.get("refits", 0)),
                     random_state=int(run.get("seed", 0)),
                 )
-            with new_file(target) as temporary:
+            # Its own report is what the result is asked to write again.
+            with new_file(target, replace=replace or output is None) as temporary:
                 temporary.write_text(report_html(found, run), encoding="utf-8")
         if not quiet:
             typer.echo(f"wrote {target}")
@@ -224,6 +252,7 @@ def report(
 def list_datasets(
     name: Annotated[str | None, typer.Argument(help="One of the tables; all are listed.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV file.")] = None,
+    replace: _Replace = False,
 ) -> None:
     """List the tables of real data that can be tried, or write one as CSV."""
     with one_line():
@@ -236,7 +265,7 @@ def list_datasets(
         loaded = table(name)
         if output is None:
             raise UserError(f"name a file for the table: sagdiv datasets {name} -o {name}.csv")
-        with new_file(output) as temporary:
+        with new_file(output, replace=replace) as temporary:
             loaded.frame.to_csv(temporary, index=False)
         loss = " --loss logistic" if loaded.binary else ""
         missing = " --na-action drop" if loaded.needs_dropping else ""
@@ -275,6 +304,8 @@ def _load(result: Path) -> Any:
     model = load(result / MODEL)
     if not isinstance(model, StructuralFit):
         raise UserError(f"{result / MODEL} holds no model that `sagdiv fit` wrote.")
+    if not hasattr(model, "_typical"):
+        raise UserError(f"{result} was written by an earlier version; fit again with --replace.")
     return model
 
 

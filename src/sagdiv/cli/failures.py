@@ -11,6 +11,8 @@ from contextlib import contextmanager
 import numpy as np
 import typer
 
+from sagdiv.cli import begin
+
 __all__ = ["CLOSED", "DEBUG", "INTERNAL_ERROR", "INTERRUPTED", "MISTAKE", "UserError", "one_line"]
 
 MISTAKE, INTERNAL_ERROR, INTERRUPTED, CLOSED = 1, 70, 130, 141
@@ -25,6 +27,7 @@ class UserError(ValueError):
 def one_line() -> Iterator[None]:
     """Turn every exception into one line and an exit code."""
     try:
+        begin()
         yield
     except KeyboardInterrupt:
         raise _interrupted() from None

@@ -9,7 +9,7 @@ import shlex
 import sys
 import time
 import warnings
-from dataclasses import dataclass
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,36 +18,16 @@ from sagdiv.cli.failures import UserError
 from sagdiv.cli.methods import NaAction
 from sagdiv.cli.progress import Stage
 from sagdiv.cli.results import MODEL, RUN
-from sagdiv.cli.tables import read_table
+from sagdiv.cli.tables import TableOptions
 from sagdiv.exceptions import WeakInstrumentWarning
 from sagdiv.formula import StructuralFit, formula_columns, from_formula
 from sagdiv.persistence import save
 from sagdiv.report import Findings, findings, report_html, save_figures
 
-__all__ = ["TableOptions", "fit_table"]
+__all__ = ["fit_table"]
 
 _FEWEST_ROWS = 50
 _TOLD_ANYWAY = (WeakInstrumentWarning,)  # the diagnostics say more
-
-
-@dataclass(frozen=True)
-class TableOptions:
-    """A file and how to read it."""
-
-    path: Path
-    delimiter: str | None
-    decimal: str
-    encoding: str
-
-    def read(self, columns: tuple[str, ...]) -> Any:
-        """Return the named columns as a pandas data frame."""
-        return read_table(
-            self.path,
-            columns,
-            delimiter=self.delimiter,
-            decimal=self.decimal,
-            encoding=self.encoding,
-        )
 
 
 def fit_table(
@@ -58,6 +38,7 @@ def fit_table(
     stage: Stage,
     *,
     na_action: NaAction,
+    cluster: str | None,
     level: float,
     seed: int,
     n_refits: int,
@@ -67,15 +48,18 @@ def fit_table(
 
     started = time.perf_counter()
     with stage(f"reading {table.path}"):
-        frame = table.read(formula_columns(formula))
+        columns = formula_columns(formula) + (() if cluster is None else (cluster,))
+        frame = table.read(dict.fromkeys(columns))
     if len(frame) < _FEWEST_ROWS:
         raise UserError(
             f"{table.path} has {len(frame)} rows of data; a curve needs at least {_FEWEST_ROWS}, "
             "and hundreds to show a shape."
         )
-    with stage("fitting"), warnings.catch_warnings(record=True) as caught:
+    # Rows that were left out would make the numbers of the others useless for finding a line.
+    lines = table.lines_for_rows() if na_action is NaAction.refuse else nullcontext()
+    with stage("fitting"), lines, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = from_formula(formula, frame, estimator, na_action=na_action.value)
+        model = from_formula(formula, frame, estimator, na_action=na_action.value, cluster=cluster)
     notes = [str(w.message) for w in caught if not issubclass(w.category, _TOLD_ANYWAY)]
     notes = list(dict.fromkeys(notes))
     _check_rows(model)

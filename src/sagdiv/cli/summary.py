@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
@@ -13,7 +14,7 @@ from sagdiv.report import Curve, Findings
 
 __all__ = ["print_summary"]
 
-_COLOURS = {"good": "green", "caution": "yellow", "bad": "red"}
+_COLOURS = {"good": "green", "caution": "yellow", "bad": "red", "neutral": "default"}
 _SHOWN = 5
 
 
@@ -45,10 +46,22 @@ def _table(curve: Curve, outcome: str) -> Table:
     title = f"\n{escape(outcome)} against {escape(curve.treatment)}"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     columns = curve.as_dict()
-    table.add_column(escape(curve.treatment), justify="right")
+    if curve.labels is not None:
+        columns[curve.treatment] = np.array(curve.labels, dtype=object)
+    # Names are folded rather than cut; there are words between which a line can be broken.
+    width = min(len(curve.treatment), 24)
+    table.add_column(escape(curve.treatment), justify="right", overflow="fold", min_width=width)
     for name in list(columns)[1:]:
-        table.add_column(name.replace("_", " "), justify="right")
-    last = len(curve.x) - 1
-    for i in sorted({round(k * last / (_SHOWN - 1)) for k in range(_SHOWN)}):
-        table.add_row(*(f"{column[i]:#.4g}".removesuffix(".") for column in columns.values()))
+        words = name.replace("_", " ")
+        table.add_column(words, justify="right", min_width=max(map(len, words.split())))
+    last = len(curve.values) - 1
+    shown = (
+        range(last + 1) if curve.labels else (round(k * last / (_SHOWN - 1)) for k in range(_SHOWN))
+    )
+    for i in shown:
+        table.add_row(*(escape(_cell(column[i])) for column in columns.values()))
     return table
+
+
+def _cell(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:#.4g}".removesuffix(".")

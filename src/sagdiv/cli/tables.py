@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from sagdiv.cli.failures import UserError
-from sagdiv.formula.errors import unknown_name
+from sagdiv.formula.errors import FormulaError, unknown_name
 
-__all__ = ["read_table"]
+__all__ = ["PREDICTED", "TableOptions", "read_table"]
+
+PREDICTED = "h"
+"""The column of predictions."""
+
+_FIRST_ROW = re.compile(r"(\d+) of \d+ rows: (\d+)\b.*?\(counted from 1\)")
 
 _SUFFIXES = ".csv, .tsv, .txt, .parquet, .feather or .arrow"
 _TEXT = (".csv", ".tsv", ".txt")
@@ -21,15 +29,62 @@ _ROWS_AT_ONCE = 500_000
 _BYTES_PER_VALUE = 24  # of a parsed column, with what parsing it needs for a while
 
 
+@dataclass(frozen=True)
+class TableOptions:
+    """A file and how to read it."""
+
+    path: Path
+    delimiter: str | None
+    decimal: str
+    encoding: str
+
+    def read(self, columns: Iterable[str], *, others: bool = False) -> Any:
+        """Return the named columns, or all if ``others`` are wanted too, as a pandas data frame."""
+        return read_table(
+            self.path,
+            columns,
+            others=others,
+            delimiter=self.delimiter,
+            decimal=self.decimal,
+            encoding=self.encoding,
+        )
+
+    @contextmanager
+    def lines_for_rows(self) -> Iterator[None]:
+        """Add the line of a text table to errors that name a row: it is what an editor shows."""
+        try:
+            yield
+        except FormulaError as error:
+            row = _FIRST_ROW.search(str(error))
+            line = self._line(int(row[2])) if row and self.path.suffix.lower() in _TEXT else None
+            if row is None or line is None:
+                raise
+            first = "the first is" if int(row[1]) > 1 else "it is"
+            end = row.end() - 1  # before the closing bracket
+            message = f"{str(error)[:end]}; {first} on line {line} of {self.path}{str(error)[end:]}"
+            raise FormulaError(message) from error
+
+    def _line(self, row: int) -> int | None:
+        """Return on which line of the file a row of data ends, empty lines and all."""
+        with self.path.open(encoding=self.encoding, newline="") as file:
+            reader = csv.reader(file, delimiter=_delimiter(self.path, self.delimiter))
+            rows = filter(None, reader)
+            return reader.line_num if next(islice(rows, row, None), None) else None
+
+
 def read_table(
     path: Path,
     columns: Iterable[str] | None = None,
     *,
+    others: bool = False,
     delimiter: str | None = None,
     decimal: str = ".",
     encoding: str = "utf-8",
 ) -> Any:
-    """Return the named columns of a table as a pandas data frame; None is all of them."""
+    """Return the named columns of a table as a pandas data frame; None is all of them.
+
+    With ``others`` too, those that are named must be there.
+    """
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file {_SUFFIXES}.")
     if not path.exists():
@@ -39,21 +94,25 @@ def read_table(
     wanted = None if columns is None else list(columns)
     suffix = path.suffix.lower()
     if suffix in _TEXT:
-        return _read_text(path, wanted, delimiter, decimal, encoding)
+        return _read_text(path, wanted, others, delimiter, decimal, encoding)
     if suffix in (".parquet", ".feather", ".arrow"):
-        return _read_arrow(path, wanted, suffix)
+        return _read_arrow(path, wanted, others, suffix)
     hint = " Save the sheet as CSV." if suffix in (".xls", ".xlsx", ".ods") else ""
     raise UserError(f"{path} is not one of {_SUFFIXES}.{hint}")
 
 
 def _read_text(
-    path: Path, wanted: list[str] | None, delimiter: str | None, decimal: str, encoding: str
+    path: Path,
+    wanted: list[str] | None,
+    others: bool,
+    delimiter: str | None,
+    decimal: str,
+    encoding: str,
 ) -> Any:
     import pandas as pd
 
     start = _beginning(path, encoding)
-    delimiter = delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
-    delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)  # as shells pass it on
+    delimiter = _delimiter(path, delimiter)
     if len(delimiter) != 1 or len(decimal) != 1 or delimiter == decimal:
         raise UserError("--delimiter and --decimal must be one character each, and differ.")
     header, widths = _header(path, start, delimiter)
@@ -64,6 +123,7 @@ def _read_text(
             "below; is the decimal mark the delimiter?"
         )
     _check_names(header, wanted)
+    wanted = None if others else wanted
     n_columns = len(header) if wanted is None else len(wanted)
     lines = start.count("\n")
     n_rows = path.stat().st_size * lines / max(len(start), 1) if lines > 1 else lines
@@ -92,7 +152,12 @@ def _read_text(
         ) from error
 
 
-def _read_arrow(path: Path, wanted: list[str] | None, suffix: str) -> Any:
+def _delimiter(path: Path, given: str | None) -> str:
+    delimiter = given or ("\t" if path.suffix.lower() == ".tsv" else ",")
+    return {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)  # as shells pass it on
+
+
+def _read_arrow(path: Path, wanted: list[str] | None, others: bool, suffix: str) -> Any:
     import pandas as pd
 
     try:
@@ -109,6 +174,7 @@ def _read_arrow(path: Path, wanted: list[str] | None, suffix: str) -> Any:
             with pa.memory_map(str(path)) as source:
                 names, n_rows = pa.ipc.open_file(source).schema.names, 0
         _check_names(names, wanted)
+        wanted = None if others else wanted
         n_columns = len(names) if wanted is None else len(wanted)
         _check_memory(path, n_rows * n_columns * _BYTES_PER_VALUE)
         read = pd.read_parquet if suffix == ".parquet" else pd.read_feather

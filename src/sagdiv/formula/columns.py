@@ -13,6 +13,7 @@ from sagdiv.formula.errors import FormulaError, unknown_name
 
 __all__ = [
     "check_categories",
+    "is_number",
     "is_text",
     "missing_rows",
     "numbers",
@@ -65,7 +66,7 @@ def numbers(columns: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.float6
     column = columns[name]
     if not is_text(column):
         return column
-    numeric = np.array([value is None or _is_number(value) for value in column])
+    numeric = np.array([value is None or is_number(value) for value in column])
     if numeric.all():
         raise FormulaError(
             f"column {name!r} holds numbers that are stored as text; convert it to numbers, or "
@@ -81,7 +82,7 @@ def numbers(columns: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.float6
 def check_categories(column: NDArray[Any], name: str) -> None:
     """Refuse text among numbers, which is a mistake in the table rather than a category."""
     present = [value for value in column if value is not None]
-    n_numbers = sum(_is_number(value) or _has_decimal_comma(value) for value in present)
+    n_numbers = sum(is_number(value) or _has_decimal_comma(value) for value in present)
     if 2 * n_numbers >= len(present) > 0:
         numbers({name: column}, name)
 
@@ -136,7 +137,8 @@ def _is_missing(value: Any) -> bool:
     return value is None or value != value or str(value) == "<NA>"
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text reads as a number."""
     try:
         float(text)
     except ValueError:

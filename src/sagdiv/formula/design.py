@@ -9,17 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sagdiv._types import Array
-from sagdiv.formula.columns import check_categories, is_text, missing_rows, numbers, row_list
+from sagdiv.formula.columns import (
+    check_categories,
+    is_number,
+    is_text,
+    missing_rows,
+    numbers,
+    row_list,
+)
 from sagdiv.formula.errors import FormulaError
 from sagdiv.formula.expressions import category_of, evaluate, names_in
-from sagdiv.formula.syntax import Term
+from sagdiv.formula.syntax import MOST_LEVELS, Term
 
-__all__ = ["Levels", "columns_of", "design_matrix", "find_levels", "numeric_column"]
+__all__ = ["Levels", "columns_of", "design_matrix", "find_levels", "outcome_column"]
+
+# Pairs of words for 0 and 1 that nobody could take for the opposite.
+_ZERO_AND_ONE = [("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t")]
 
 Levels = dict[str, list[str]]
 """For every expression that is a category, its levels; the first is the reference."""
-
-_MOST_LEVELS = 100
 
 
 def columns_of(expressions: Iterable[str]) -> tuple[str, ...]:
@@ -40,9 +48,9 @@ def find_levels(terms: Iterable[Term], columns: Mapping[str, NDArray[Any]]) -> L
         found = [
             _label(value) for value in np.unique(values.astype(str) if is_text(values) else values)
         ]
-        if not 2 <= len(found) <= _MOST_LEVELS:
+        if not 2 <= len(found) <= MOST_LEVELS:
             raise FormulaError(
-                f"the categories of {expression} are {len(found)}; between 2 and {_MOST_LEVELS} "
+                f"the categories of {expression} are {len(found)}; between 2 and {MOST_LEVELS} "
                 "can be used."
                 + (" Group them, or use a number." if len(found) > 2 else " Leave it out.")
             )
@@ -64,6 +72,25 @@ def numeric_column(expression: str, columns: Mapping[str, NDArray[Any]]) -> Arra
             f"{_plain(expression)} is not finite in {row_list(infinite)}; look at the values there."
         )
     return values
+
+
+def outcome_column(expression: str, columns: Mapping[str, NDArray[Any]]) -> Array:
+    """Return the outcome, in which "no" and "yes" are 0 and 1."""
+    name = _category(expression, columns)
+    if name is None or category_of(expression) is not None:
+        return numeric_column(expression, columns)
+    words = np.array([str(value).strip().lower() for value in columns[name]], dtype=object)
+    found = tuple(sorted(set(words)))
+    for pair in _ZERO_AND_ONE:
+        if set(found) <= set(pair):
+            return (words == pair[1]).astype(np.float64)
+    if len(found) == 2 and not any(map(is_number, found)):
+        first, second = dict.fromkeys(columns[name])
+        raise FormulaError(
+            f"the outcome {name!r} is {first!r} or {second!r}; write 0 and 1 for them, so that it "
+            "is clear which is which, and use the loss of a binary outcome (--loss logistic)."
+        )
+    return numeric_column(expression, columns)
 
 
 def design_matrix(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -9,21 +10,21 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from sagdiv._types import Array, Data
-from sagdiv.formula.columns import missing_rows, read_columns, row_list
+from sagdiv.formula.columns import is_text, missing_rows, read_columns, row_list
 from sagdiv.formula.design import (
     Levels,
     columns_of,
     design_matrix,
     find_levels,
-    numeric_column,
+    outcome_column,
 )
-from sagdiv.formula.errors import FormulaError
+from sagdiv.formula.errors import FormulaError, unknown_name
 from sagdiv.formula.syntax import Formula
+from sagdiv.formula.typical import TypicalRow
 from sagdiv.kernel_sagdiv import KernelSAGDIV
+from sagdiv.validation import check_integer
 
 __all__ = ["StructuralFit", "formula_columns", "from_formula"]
-
-_FEW_VALUES = 10
 
 
 def formula_columns(formula: str) -> tuple[str, ...]:
@@ -37,6 +38,7 @@ def from_formula(
     estimator: Any = None,
     *,
     na_action: Literal["raise", "drop"] = "raise",
+    cluster: str | None = None,
 ) -> StructuralFit:
     r"""Fit h in E[Y - h(X, W) | Z, W] = 0 for columns of a table that a formula names.
 
@@ -53,6 +55,9 @@ def from_formula(
     na_action : {"raise", "drop"}, default="raise"
         What to do where a value of the formula is missing: refuse and count, or leave the row
         out and count in ``missing``.
+    cluster : str, default=None
+        Column of labels of groups of rows within which disturbances may be correlated. It is kept
+        as ``cluster_``, for standard errors; the estimate does not depend on it.
 
     Returns
     -------
@@ -74,11 +79,14 @@ def from_formula(
     if na_action not in ("raise", "drop"):
         raise ValueError(f"na_action must be 'raise' or 'drop', got {na_action!r}.")
     parsed = Formula.parse(formula)
-    columns = read_columns(data, columns_of(parsed.expressions))
+    estimator = _checked(KernelSAGDIV() if estimator is None else estimator)
+    used = columns_of(parsed.expressions)
+    columns = read_columns(data, used if cluster is None else dict.fromkeys([*used, cluster]))
     columns, missing, n_dropped = _complete(columns, na_action)
     terms = (*parsed.regressors, *parsed.instruments)
     levels = find_levels(terms, columns)
-    y = numeric_column(parsed.outcome, columns)
+    parsed.check_bar(levels)
+    y = outcome_column(parsed.outcome, columns)
     T, treatments = design_matrix(parsed.treatments, columns, levels)
     W, controls = design_matrix(parsed.controls, columns, levels)
     Z, instruments = design_matrix(parsed.instruments, columns, levels)
@@ -88,7 +96,14 @@ def from_formula(
     _check_constant(Z, instruments, "an instrument that never moves cannot identify anything")
     fit = StructuralFit(parsed, levels, treatments, controls, instruments)
     fit.missing, fit.n_dropped = missing, n_dropped
-    return fit._fit(KernelSAGDIV() if estimator is None else estimator, np.hstack([T, W]), y, Z)
+    fit.cluster = cluster
+    if cluster is not None:
+        labels = columns[cluster]
+        fit.cluster_ = np.unique(
+            labels.astype(str) if is_text(labels) else labels, return_inverse=True
+        )[1]
+    fit._typical = TypicalRow({name: columns[name] for name in fit.regressor_columns}, levels)
+    return fit._fit(estimator, np.hstack([T, W]), y, Z)
 
 
 class StructuralFit:
@@ -107,11 +122,18 @@ class StructuralFit:
         Rows used, and rows left out.
     X_, y_, Z_ : arrays
         The rows used; Z_ holds the instruments as the estimator was given them.
+    cluster : str or None
+        Column that groups rows.
+    cluster_ : array of shape (n,) or None
+        Number of the group of each row used.
     """
 
     missing: dict[str, int]
     n_dropped: int
     estimator: Any
+    cluster: str | None = None
+    cluster_: NDArray[np.intp] | None = None
+    _typical: TypicalRow
     X_: Array
     y_: Array
     Z_: Array
@@ -143,6 +165,21 @@ class StructuralFit:
         return columns_of(part for term in self._parsed.regressors for part in term)
 
     @property
+    def treatment_columns(self) -> tuple[str, ...]:
+        """Columns of the table that the treatments are functions of, without the controls.
+
+        With ``kids`` as a control, ``[x + I(x**2) + x:kids ~ z]`` has one, ``x``.
+        """
+        treatments = columns_of(part for term in self._parsed.treatments for part in term)
+        controls = columns_of(part for term in self._parsed.controls for part in term)
+        return tuple(name for name in treatments if name not in controls) or treatments
+
+    @property
+    def instrument_columns(self) -> tuple[str, ...]:
+        """Columns of the table that the instruments are functions of."""
+        return columns_of(part for term in self._parsed.instruments for part in term)
+
+    @property
     def X(self) -> Data:  # noqa: N802
         """The regressors of the rows used, as a pandas data frame."""
         return self._frame(self.X_, self.treatments + self.controls)
@@ -159,42 +196,57 @@ class StructuralFit:
 
     def predict(self, data: Data) -> Array:
         """Return h at the rows of a table that has the regressors of the formula, shape (n,)."""
-        return np.asarray(self.estimator.predict(self._regressors(self._read(data, with_z=False))))
+        return np.asarray(self.estimator.predict(self.regressors(data)))
+
+    def regressors(self, data: Data) -> Data:
+        """Return what h is a function of, dummies and powers included, at the rows of a table."""
+        return self._regressors(self._read(data, with_z=False))
+
+    def column_of(self, name: str) -> int | None:
+        """Return where a column of the table stands in X, None if X holds functions of it."""
+        terms = [term for term in self._parsed.regressors if name in columns_of(term)]
+        names = self.treatments + self.controls
+        return names.index(name) if len(terms) == 1 and name in names else None
+
+    def values(self, name: str) -> Array | None:
+        """Return a regressor of the table at the rows used, None if it is text."""
+        return self._typical.numbers.get(name)
 
     def score(self, data: Data) -> float:
         """Return minus the projected risk on the rows of a table; higher is better."""
         columns = self._read(data, with_z=True)
         X = self._regressors(columns)
         Z, _ = design_matrix(self._parsed.instruments, columns, self._levels)
-        y = numeric_column(self.outcome, columns)
+        y = outcome_column(self.outcome, columns)
         Z = self._frame(self._with_controls(X.to_numpy(), Z), self._z_names)
         return float(self.estimator.score(X, y, Z))
 
-    def grid(self, treatment: str | None = None, n: int = 100, central: float = 0.9) -> Data:
-        """Return rows in which one treatment varies and everything else has its typical value.
+    def grid(self, treatment: str | None = None, n: int = 100, central: float = 0.98) -> Data:
+        """Return a table in which one column varies and every other has its typical value.
 
-        A treatment with few values is visited at these.
+        A column with few values, or of categories, is visited at these. The others stay at their
+        middle observation, categories at the most frequent one.
 
         Parameters
         ----------
         treatment : str, default=None
-            None is the first.
+            A column that h is a function of; None is the first of ``treatment_columns``.
         n : int, default=100
             Number of rows.
-        central : float, default=0.9
+        central : float, default=0.98
             Share of the observed values between the ends of the grid.
         """
-        names = self.treatments + self.controls
-        j = names.index(self.treatments[0] if treatment is None else treatment)
-        # The middle observation rather than the median, so that dummies stay 0 or 1.
-        middle = np.quantile(self.X_, 0.5, axis=0, method="lower")
-        along = np.unique(self.X_[:, j])
-        if len(along) > _FEW_VALUES:
-            low, high = np.quantile(self.X_[:, j], [(1 - central) / 2, (1 + central) / 2])
-            along = np.linspace(low, high, n)
-        rows = np.tile(middle, (len(along), 1))
-        rows[:, j] = along
-        return self._frame(rows, names)
+        name = self.treatment_columns[0] if treatment is None else treatment
+        if name not in self.regressor_columns:
+            raise unknown_name("regressor", str(name), self.regressor_columns)
+        check_integer(n, "n", at_least=1)
+        if not 0 < central <= 1:
+            raise ValueError(f"central must lie between 0 and 1, like 0.98, got {central!r}.")
+        import pandas as pd
+
+        along = self._typical.along(name, n, central)
+        columns = {other: self._typical.value(other) for other in self.regressor_columns}
+        return pd.DataFrame(columns | {name: along}, index=range(len(along)))
 
     def __repr__(self) -> str:
         return f"StructuralFit({self.formula!r}, {self.estimator!r}, {self.n_rows} rows)"
@@ -231,6 +283,16 @@ class StructuralFit:
         import pandas as pd
 
         return pd.DataFrame(A, columns=names)
+
+
+def _checked(estimator: Any) -> Any:
+    fit = getattr(estimator, "fit", None)
+    if isinstance(estimator, type) or fit is None or "Z" not in signature(fit).parameters:
+        raise TypeError(
+            "estimator must be fitted with instruments, fit(X, y, Z), as KernelSAGDIV() and those "
+            f"of sagdiv.baselines are; got {estimator!r}."
+        )
+    return estimator
 
 
 def _complete(

@@ -7,20 +7,26 @@ and ``y ~ x + w | z + w`` (R's ivreg: what stands on both sides is exogenous).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
 
 from sagdiv.formula.errors import FormulaError
 
-__all__ = ["Formula", "Term", "require_formulaic"]
+__all__ = ["MOST_LEVELS", "Formula", "Term", "require_formulaic"]
+
+MOST_LEVELS = 100
+"""Categories that one expression can have."""
 
 Term: TypeAlias = tuple[str, ...]
 """The expressions whose product a term is; most have one."""
 
 _EXAMPLE = '"outcome ~ control + [treatment ~ instrument]"'
 _BRACKET = re.compile(r"(?P<before>.*)\[(?P<inside>[^\[\]]*)\](?P<after>.*)", re.DOTALL)
+_WRITE = f"write {_EXAMPLE}"
+_BACKTICKED = re.compile("`[^`]*`")
+_TWO_WORDS = re.compile(r"(?<![\w`])[^\W\d]\w*(?: +\w+)+(?![\w`(])")
 _OPENING, _CLOSING, _QUOTES = "([{", ")]}", "`'\""
 
 
@@ -36,6 +42,9 @@ class Formula:
     treatments, controls, instruments : tuple of terms
         Endogenous regressors, exogenous regressors, and what moves the treatments without
         entering the outcome.
+    lone_bar : bool
+        Whether the form was ``y ~ x | z`` with nothing on both sides: R's ivreg takes z for the
+        instrument, R's fixest and Python's pyfixest take it for fixed effects.
     """
 
     text: str
@@ -43,6 +52,7 @@ class Formula:
     treatments: tuple[Term, ...]
     controls: tuple[Term, ...]
     instruments: tuple[Term, ...]
+    lone_bar: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Formula:
@@ -57,7 +67,12 @@ class Formula:
                 f"the outcome {outcome!r} must be one column; fit one model for each."
             )
         formula = cls(
-            text, outcomes[0][0], _terms(treatments), _terms(controls), _terms(instruments)
+            text,
+            outcomes[0][0],
+            _terms(treatments),
+            _terms(controls),
+            _terms(instruments),
+            lone_bar=not controls and "[" not in text and len(_split(text, "~")) == 2,
         )
         formula._check()
         return formula
@@ -72,6 +87,26 @@ class Formula:
         """Every expression once."""
         terms = (*self.regressors, *self.instruments)
         return tuple(dict.fromkeys([self.outcome, *(part for term in terms for part in term)]))
+
+    def check_bar(self, categories: Collection[str]) -> None:
+        """Refuse ``y ~ x | region``, which most who write it mean as fixed effects.
+
+        Parameters
+        ----------
+        categories : collection of str
+            The expressions that are categories.
+        """
+        parts = {part for term in self.instruments for part in term}
+        if not self.lone_bar or parts.isdisjoint(categories):
+            return
+        y, x, z = self.outcome, _joined(self.treatments), _joined(self.instruments)
+        effects = " + ".join(filter(None, map(_category, z.split(" + "))))
+        with_effects = _quoted(f"{y} ~ {effects} + [{x} ~ instrument]")
+        raise FormulaError(
+            f"{self.text!r} can be read in two ways. If {z} stands for fixed effects, an "
+            f"instrument is missing; add them as categories: {with_effects}. If {z} is the "
+            f"instrument, write {_quoted(f'{y} ~ [{x} ~ {z}]')}."
+        )
 
     def _check(self) -> None:
         if not self.treatments:
@@ -148,13 +183,38 @@ def _four_parts(text: str) -> tuple[str, str, str, str]:
 def _fixed_effects(text: str, outcome: str, parts: list[str], last: list[str]) -> FormulaError:
     if len(last) != 1 or len(parts) != 3:
         return FormulaError(f"{text!r} has too many parts; write {_EXAMPLE}.")
-    effects = [f"C({name})" for name in _split(parts[1], "+")]
+    effects = [_category(name) for name in _split(parts[1], "+")]
     controls = [parts[0]] if parts[0] not in ("0", "1") else []
-    rewritten = f"{outcome} ~ {' + '.join(controls + effects)} + [{parts[2]} ~ {last[0]}]"
+    rewritten = (
+        f"{outcome} ~ {' + '.join([*controls, *map(str, effects)])} + [{parts[2]} ~ {last[0]}]"
+    )
+    advice = f", of at most {MOST_LEVELS} categories each"
+    if None not in effects and _can_be_read(rewritten):
+        advice += f": {_quoted(rewritten)}"
     return FormulaError(
         f"the fixed effects of {text!r} are not absorbed, because h need not be additive in them; "
-        f'write them as categorical controls: "{rewritten}".'
+        f"write them as categorical controls{advice}."
     )
+
+
+def _category(effect: str) -> str | None:
+    """Return a fixed effect as a category, ``a^b`` as their product; None if it is neither."""
+    factors = [part for piece in _split(effect, "^") for part in _split(piece, ":")]
+    if not all(re.fullmatch(r"\w+|`[^`]+`|C\(.+\)", factor) for factor in factors):
+        return None
+    return ":".join(factor if factor[:2] == "C(" else f"C({factor})" for factor in factors)
+
+
+def _can_be_read(text: str) -> bool:
+    try:
+        Formula.parse(text)
+    except FormulaError:
+        return False
+    return True
+
+
+def _quoted(formula: str) -> str:
+    return f'"{formula}"'
 
 
 def _split(text: str, mark: str) -> list[str]:
@@ -186,7 +246,9 @@ def _terms(text: str) -> tuple[Term, ...]:
         parsed = list(Parsed(text, _parser=parser))
         terms = [list(term.factors) for term in parsed]
     except Exception as error:  # the parser lets errors of many classes through
-        raise FormulaError(f"cannot read {text!r} in the formula; write {_EXAMPLE}.") from error
+        words = _TWO_WORDS.search(_BACKTICKED.sub("", text))
+        hint = f"a name with a blank stands in backticks, `{words[0]}`" if words else _WRITE
+        raise FormulaError(f"cannot read {text!r} in the formula; {hint}.") from error
     # A factor that is a mere number rescales its term, which changes nothing for h.
     named = (
         tuple(_spelt(f.expr, f.eval_method.value) for f in term if f.eval_method.value != "literal")

@@ -282,9 +282,15 @@ class Analysis:
         """Return y - h(X) (for other losses its generalisation), shape (n,)."""
         return self.linearisation.residuals()
 
-    def summary(self) -> Summary:
-        """Gather everything and say whether to believe it."""
-        return summarise(self)
+    def summary(self, *, level: float = 0.95) -> Summary:
+        """Gather everything and say whether to believe it.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Of intervals and bands.
+        """
+        return summarise(self, level)
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
@@ -294,7 +300,9 @@ class Analysis:
         errors = self.linearisation.errors(L)
         draws = errors.draw(self._n_draws, self._rng(0))
         estimate = L @ self.linearisation.coef
-        return band_from_draws(points, estimate, draws, level, errors.standard_error)
+        names = getattr(self.model, "feature_names_in_", None)
+        names = None if names is None else list(names)
+        return band_from_draws(points, estimate, draws, level, errors.standard_error, names)
 
     def _features(self, X: Array) -> Array:
         return np.asarray(self.model.maps_.x.transform(X))

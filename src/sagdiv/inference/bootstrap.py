@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import _get_feature_names, check_array
 
 from sagdiv._types import Array, Data, Rows, Seed
 from sagdiv.exceptions import WeakInstrumentWarning
@@ -33,15 +34,18 @@ class Bootstrap:
         On the data themselves.
     draws : array of shape (m, k)
         On the resampled data.
+    names : sequence of str, default=None
+        Of the columns of X.
     """
 
     X: Array
     estimate: Array
     draws: Array
+    names: Sequence[str] | None = None
 
     def bands(self, level: float = 0.95) -> Band:
         """Return pointwise intervals and a uniform band at the rows of X."""
-        return band_from_draws(self.X, self.estimate, self._centred, level)
+        return band_from_draws(self.X, self.estimate, self._centred, level, names=self.names)
 
     def contrast(self, row: int, baseline: int, level: float = 0.95) -> Interval:
         """Return h(X[row]) - h(X[baseline])."""
@@ -112,7 +116,8 @@ def bootstrap(
         delayed(_curve)(estimator, X, y, Z, X_grid, _resampled(len(y), members, seed))
         for seed in seeds
     )
-    return Bootstrap(values, estimate, np.array(draws))
+    names = _get_feature_names(X_grid)
+    return Bootstrap(values, estimate, np.array(draws), None if names is None else list(names))
 
 
 def _resampled(n: int, members: list[Rows] | None, seed: int) -> Rows:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sagdiv._types import Data, Rows
 
@@ -15,12 +18,13 @@ def cluster_codes(cluster: Data, n_rows: int) -> Rows | None:
     """Return codes 0, 1, ... of cluster labels, one label for each row; None stays None."""
     if cluster is None:
         return None
-    labels = np.asarray(cluster)
+    # A list of text and NaN would become text throughout, "nan" included.
+    labels = np.asarray(cluster, dtype=None if hasattr(cluster, "__array__") else object)
     if labels.shape != (n_rows,):
         raise ValueError(
             f"cluster must hold one label for each row, shape ({n_rows},), got {labels.shape}."
         )
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
+    if _is_missing(labels).any():
         raise ValueError("cluster has missing labels; give each such row a label of its own.")
     codes: Rows = np.unique(
         labels.astype(str) if labels.dtype == object else labels, return_inverse=True
@@ -31,6 +35,16 @@ def cluster_codes(cluster: Data, n_rows: int) -> Rows | None:
             "independent groups there is no telling how much the groups vary."
         )
     return codes
+
+
+def _is_missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    if labels.dtype.kind in "mM":
+        return np.isnat(labels)
+    if labels.dtype.kind in "fc":
+        return np.isnan(labels)
+    # Without pandas, which knows more kinds of nothing: its NA, NaT, None and NaN read so.
+    words = ("<NA>", "NaT", "None", "nan")
+    return np.array([not isinstance(label, str) and str(label) in words for label in labels])
 
 
 def cluster_members(codes: Rows) -> list[Rows]:

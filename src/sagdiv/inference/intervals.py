@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +76,8 @@ class Band:
     critical_value : float
         Half width of the uniform band in standard errors.
     level : float
+    names : sequence of str, default=None
+        Of the columns of X.
     """
 
     X: Array
@@ -82,6 +85,7 @@ class Band:
     standard_error: Array
     critical_value: float
     level: float = 0.95
+    names: Sequence[str] | None = None
 
     @property
     def lower(self) -> Array:
@@ -106,7 +110,7 @@ class Band:
     def as_dict(self) -> dict[str, Array]:
         """Return the columns of a table: ``pandas.DataFrame(band.as_dict())``."""
         width = self.X.shape[1]
-        names = ["x"] if width == 1 else [f"x{j}" for j in range(width)]
+        names = self.names or (["x"] if width == 1 else [f"x{j}" for j in range(width)])
         return dict(zip(names, self.X.T, strict=True)) | {
             "estimate": self.estimate,
             "standard_error": self.standard_error,
@@ -118,7 +122,12 @@ class Band:
 
 
 def band_from_draws(
-    X: Array, estimate: Array, draws: Array, level: float, standard_error: Array | None = None
+    X: Array,
+    estimate: Array,
+    draws: Array,
+    level: float,
+    standard_error: Array | None = None,
+    names: Sequence[str] | None = None,
 ) -> Band:
     r"""Return the band whose uniform critical value is the quantile of the largest t-statistic.
 
@@ -134,6 +143,8 @@ def band_from_draws(
         Raising it widens the band.
     standard_error : array of shape (k,), default=None
         None is the standard deviation of the draws.
+    names : sequence of str, default=None
+        Of the columns of X.
 
     References
     ----------
@@ -146,4 +157,4 @@ def band_from_draws(
     largest = np.abs(draws / scale).max(axis=1)
     # With few points and few draws the quantile can fall below that of a single normal.
     critical = max(float(np.quantile(largest, level)), float(norm.ppf((1 + level) / 2)))
-    return Band(X, estimate, standard_error, critical, level)
+    return Band(X, estimate, standard_error, critical, level, names)

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from sagdiv._types import Data
+from sagdiv.inference.condition import condition
 
 if TYPE_CHECKING:
     from sagdiv.inference.analysis import Analysis
 
-__all__ = ["Summary", "summarise"]
+__all__ = ["FEW_VALUES", "Line", "Summary", "summarise"]
 
 _REJECT, _CERTAIN = 0.05, 0.01
 _UNSTEADY = 1.0  # standard errors
 _MOSTLY_ASSUMED = 0.5
 _TOO_MANY = 1 / 3
 _TEXT_WIDTH = 100
+
+FEW_VALUES = 10
+"""Of a regressor: h is then that many numbers rather than a curve."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +74,51 @@ _HEADLINES = {
 }
 
 
-def summarise(result: Analysis) -> Summary:
-    """Gather the diagnostics of an analysis and weigh them."""
+@dataclass(frozen=True)
+class Line:
+    """Points along which one regressor moves.
+
+    Attributes
+    ----------
+    name : str
+    values : array of shape (k,)
+        Of the regressor, numbers or text.
+    points : array of shape (k, dx)
+    column : int or None
+        Where the regressor stands in X; None if X holds functions of it.
+    """
+
+    name: str
+    values: NDArray[Any]
+    points: Data
+    column: int | None
+
+    @property
+    def is_contrast(self) -> bool:
+        """Whether there are two points, so that h is two numbers and no curve."""
+        return len(self.values) == 2
+
+    @property
+    def has_slope(self) -> bool:
+        """Whether a slope in x has a meaning at the values between those that were seen."""
+        return self.column is not None and len(self.values) > FEW_VALUES
+
+
+def summarise(
+    result: Analysis, level: float = 0.95, lines: Sequence[Line] | None = None
+) -> Summary:
+    """Gather the diagnostics of an analysis and weigh them.
+
+    Parameters
+    ----------
+    result : Analysis
+    level : float, default=0.95
+        Of intervals and bands.
+    lines : sequence of Line, default=None
+        The curves to speak of; None is one for each endogenous column of X.
+    """
+    readings = [_Reading(result, line) for line in (_lines(result) if lines is None else lines)]
     strength, specification = result.strength, result.specification
-    steady, support = result.sensitivity(), result.support()
     fatal, doubts = [], []
     if strength.verdict in _HOPELESS:
         fatal.append(strength.sentence)
@@ -77,33 +126,36 @@ def summarise(result: Analysis) -> Summary:
         doubts.append(strength.sentence)
     if specification.p_value < _REJECT:
         certain = specification.p_value < _CERTAIN
+        left = "Y" if result.model._loss.binary else "Y - h(X)"
+        rest = " beyond E[h(X) | Z]" if result.model._loss.binary else ""
         (fatal if certain else doubts).append(
-            "The instrument still predicts Y - h(X): it reaches the outcome by another way than X "
-            f"(specification test, p = {specification.p_value:.2g})."
+            f"The instrument still predicts {left}{rest}: it reaches the outcome by another way "
+            f"than X (specification test, p = {specification.p_value:.2g})."
         )
-    if steady.largest_move > _UNSTEADY:
-        doubts.append(
-            "Half or twice the total step moves the curve by up to "
-            f"{steady.largest_move:.1f} standard errors."
-        )
-    assumed = support.X[support.learnt < _MOSTLY_ASSUMED]
-    if len(assumed) > _TOO_MANY * len(support.X):
-        doubts.append(
-            f"On {len(assumed)} of {len(support.X)} points of the curve its shape rests on the "
-            "smoothness assumed more than on the instrument."
-        )
+    for reading in readings:
+        doubts += reading.doubts(several=len(readings) > 1)
     verdict = "do not believe" if fatal else "with care" if doubts else "believe"
-    return Summary(verdict, _HEADLINES[verdict], fatal + doubts, _numbers(result))
+    numbers = _of_the_data(result)
+    for reading in readings:
+        ending = f" ({reading.line.name})" if len(readings) > 1 else ""
+        numbers += [(title + ending, text) for title, text in reading.numbers(level)]
+    return Summary(verdict, _HEADLINES[verdict], fatal + doubts, numbers)
 
 
-def _numbers(result: Analysis) -> list[tuple[str, str]]:
+def _lines(result: Analysis) -> list[Line]:
+    width, exogenous = result.X.shape[1], set(result.model._exogenous)
+    columns = [j for j in range(width) if j not in exogenous] or [0]
+    fallback = [f"column {j + 1} of X" for j in range(width)] if width > 1 else ["x"]
+    names = getattr(result.model, "feature_names_in_", fallback)
+    grids = {j: result.grid(j) for j in columns}
+    return [Line(str(names[j]), grid[:, j], grid, j) for j, grid in grids.items()]
+
+
+def _of_the_data(result: Analysis) -> list[tuple[str, str]]:
     model, strength = result.model, result.strength
     specification, exogeneity = result.specification, result.exogeneity
-    band, inside = result.bands(), result.support().extrapolated
     groups = "" if result.n_clusters is None else f" in {result.n_clusters} clusters"
-    edges = np.quantile(result.X[:, 0], [0.01, 0.99])
-    hopeless = strength.verdict in _HOPELESS
-    first = getattr(model, "feature_names_in_", ["the first column of X"])[0]
+    tested = str(specification).replace(specification.hypothesis, condition(model._loss), 1)
     return [
         (
             "Data",
@@ -114,12 +166,13 @@ def _numbers(result: Analysis) -> list[tuple[str, str]]:
         ("Instrument", strength.sentence),
         (
             "Is the model wrong?",
-            f"{specification}. "
-            + (
-                "Rejected."
-                if specification.p_value < _REJECT
-                else "No sign of it, as far as the instrument can tell."
-            ),
+            # The statistic is exactly zero where the fit has used up all that the instrument says.
+            "That cannot be tested: there are as many instruments as slopes, and nothing is left "
+            "over to test with."
+            if specification.statistic == 0
+            else f"{tested}. Rejected."
+            if specification.p_value < _REJECT
+            else f"{tested}. No sign of it, as far as the instrument can tell.",
         ),
         (
             "Is IV needed?",
@@ -128,33 +181,91 @@ def _numbers(result: Analysis) -> list[tuple[str, str]]:
                 "Yes: an ordinary regression would give a different, confounded answer."
                 if exogeneity.p_value < _REJECT
                 else "No sign of it, but with such an instrument there would hardly be one."
-                if hopeless
+                if strength.verdict in _HOPELESS
                 else "No sign of it: an ordinary regression may do, and would be more precise."
             ),
         ),
-        ("Average slope", f"{result.average_derivative()} in {first}."),
-        (
-            "Curve",
-            f"Uniform {100 * band.level:g} % band of mean half width "
-            f"{(band.critical_value * band.standard_error).mean():.3g}, over {first} from "
-            f"{edges[0]:.3g} to {edges[1]:.3g}. Jumps are not covered.",
-        ),
-        (
-            "Support",
-            f"{inside.sum()} of {len(inside)} points of the curve are extrapolation"
-            + (
-                "."
-                if hopeless
-                else f"; the instrument settled {100 * result.support().learnt.mean():.0f} % of "
-                "what was open beyond a straight line."
-            ),
-        ),
-        (
-            "Total step",
-            f"{model.total_step_:.6g}; halving or doubling it moves the curve by at most "
-            f"{result.sensitivity().largest_move:.2f} standard errors.",
-        ),
     ]
+
+
+class _Reading:
+    """What there is to say about the curve along one line."""
+
+    def __init__(self, result: Analysis, line: Line) -> None:
+        self.result, self.line = result, line
+        self.steady = result.sensitivity(line.points)
+        self.support = result.support(line.points)
+
+    def doubts(self, *, several: bool) -> list[str]:
+        """Return reasons against believing this curve."""
+        where = f" of {self.line.name}" if several else ""
+        doubts = []
+        if self.steady.largest_move > _UNSTEADY:
+            doubts.append(
+                f"Smoothing half or twice as much moves the curve{where} by up to "
+                f"{self.steady.largest_move:.1f} standard errors."
+            )
+        n_assumed, n_points = (
+            int((self.support.learnt < _MOSTLY_ASSUMED).sum()),
+            len(self.support.X),
+        )
+        if n_assumed > _TOO_MANY * n_points and not self.line.is_contrast:
+            doubts.append(
+                f"On {n_assumed} of {n_points} points of the curve{where} its shape rests on the "
+                "smoothness assumed more than on the instrument."
+            )
+        return doubts
+
+    def numbers(self, level: float) -> list[tuple[str, str]]:
+        """Return diagnostics with their readings."""
+        inside = self.support.extrapolated
+        support = f"{inside.sum()} of {len(inside)} points of the curve are extrapolation"
+        if self.line.is_contrast:
+            support = f"{inside.sum()} of the two points are extrapolation"
+        elif self.result.strength.verdict == "strong":
+            support += (
+                f"; the instrument settled {100 * self.support.learnt.mean():.0f} % of what was "
+                "open beyond a straight line"
+            )
+        move = f"{self.steady.largest_move:.2f}"
+        return [
+            *self._effect(level),
+            ("Support", f"{support}."),
+            (
+                "Smoothing",
+                f"Half or twice as much moves the curve by at most {move} standard errors.",
+            ),
+        ]
+
+    def _effect(self, level: float) -> list[tuple[str, str]]:
+        result, line = self.result, self.line
+        what = "the index h" if result.model._loss.binary else "h"
+        first, last = _shown(line.values[0]), _shown(line.values[-1])
+        if line.has_slope:
+            slope = result.average_derivative(column=line.column or 0, level=level)
+            of_h = f" of {what}" if result.model._loss.binary else ""
+            numbers = [("Average slope", f"{slope}{of_h} in {line.name}.")]
+        else:
+            points = result._points(line.points)
+            change = float(np.subtract(*result.model._function.predict(points[[-1, 0]])))
+            interval = result.contrast(points[-1], points[0], level=level)
+            words = (
+                f"{line.name} from {first} to {last} changes {what} by {change:.3g}; before noise "
+                f"is shrunk away from it, by {interval}."
+            )
+            numbers = [("Effect", words)]
+        if line.is_contrast:
+            return numbers
+        band = result.bands(line.points, level=level)
+        half = (band.critical_value * band.standard_error).mean()
+        uniform = f"Uniform {100 * band.level:g} % band of mean half width {half:.3g}"
+        over = f"{line.name} from {first} to {last}"
+        jumps = " Jumps are not covered." if line.has_slope else ""
+        return [*numbers, ("Curve", f"{uniform}, over {over}.{jumps}")]
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.3g}"
 
 
 def _hanging(text: str, indent: int) -> str:

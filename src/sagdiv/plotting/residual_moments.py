@@ -25,16 +25,26 @@ class ResidualMomentsDisplay:
     test : MomentTest
     name : str
         Name of the instrument.
+    residual : str, default="Y - h(X)"
+        What was averaged. With the loss of a binary outcome, whose h is no prediction of Y, it is
+        minus the derivative of the loss at E[h(X) | Z], linearised in h.
     """
 
     def __init__(
-        self, centers: Array, means: Array, standard_errors: Array, test: MomentTest, name: str
+        self,
+        centers: Array,
+        means: Array,
+        standard_errors: Array,
+        test: MomentTest,
+        name: str,
+        residual: str = "Y - h(X)",
     ) -> None:
         self.centers = centers
         self.means = means
         self.standard_errors = standard_errors
         self.test = test
         self.name = name
+        self.residual = residual
 
     @classmethod
     def from_estimator(
@@ -62,7 +72,10 @@ class ResidualMomentsDisplay:
         fallback = ["z"] if width == 1 else [f"z{j}" for j in range(width)]
         names = getattr(result.model, "instrument_names_in_", fallback)
         name = str(names[column]) if column < len(names) else f"z{column}"
-        return cls(centers, means, np.sqrt(spread / count), result.specification, name)
+        loss = result.model._loss
+        residual = "the generalised residual" if loss.binary else "Y - h(X)"
+        errors = np.sqrt(spread / count)
+        return cls(centers, means, errors, result.specification, name, residual)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw into ``ax`` (None: a new figure) and return it."""
@@ -71,6 +84,6 @@ class ResidualMomentsDisplay:
         ax.errorbar(
             self.centers, self.means, 1.96 * self.standard_errors, fmt="o", color=BLUE, capsize=2
         )
-        ax.set(xlabel=self.name, ylabel="average of Y - h(X)")
+        ax.set(xlabel=self.name, ylabel=f"average of {self.residual}")
         ax.set_title(f"Does Z predict the residual? p = {self.test.p_value:.2g}")
         return ax

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,11 @@ __all__ = ["StructuralDisplay"]
 
 _MOST_POINTS = 2000
 _EXTRAPOLATED = "0.93"
+_FEW_VALUES = 10
+_MOST_LABELS = 12
+# Where things stand beside a single value, in distances between values: data, h, ordinary.
+_DATA, _SPREAD, _OURS, _OTHER = -0.17, 0.24, 0.08, 0.22
+_STRUCTURAL, _ORDINARY = "h(x), with the instrument", "ordinary regression"
 
 
 class StructuralDisplay:
@@ -37,6 +43,9 @@ class StructuralDisplay:
         What h is measured in.
     estimate : array of shape (k,), default=None
         The line to draw; None is the centre of the band.
+    labels : sequence of str, default=None
+        Names of the points, which are then drawn one by one, not as a curve. None does so, with
+        numbers for names, where there are at most ten.
     """
 
     def __init__(
@@ -50,6 +59,7 @@ class StructuralDisplay:
         name: str = "x",
         outcome: str = "outcome",
         estimate: Array | None = None,
+        labels: Sequence[str] | None = None,
     ) -> None:
         self.column = column
         self.band = band
@@ -60,6 +70,9 @@ class StructuralDisplay:
         self.name = name
         self.outcome = outcome
         self.estimate = band.estimate if estimate is None else estimate
+        x = band.X[:, column]
+        self.labels = [f"{value:.6g}" for value in x] if labels is None else list(labels)
+        self.is_curve = labels is None and len(x) > _FEW_VALUES
 
     @classmethod
     def from_estimator(
@@ -92,25 +105,57 @@ class StructuralDisplay:
         percent = f"{100 * self.band.level:g} %"
         if data and len(self.y):
             ax.plot(
-                self.X[:, self.column], self.y, ".", color=GREY, markersize=3, zorder=0,
-                rasterized=True, label="data",
+                self._beside(self.X[:, self.column]), self.y, ".", color=GREY, markersize=3,
+                zorder=0, rasterized=True, label="data",
             )  # fmt: skip
-        draw_band(ax, self.band, self.column)
-        ax.plot(x, self.estimate, color=BLUE, linewidth=2.2, label="h(x), with the instrument")
-        if confounded and self.confounded is not None:
-            ax.plot(
-                x, self.confounded, color=ORANGE, linewidth=1.8, linestyle="--",
-                label="ordinary regression",
-            )  # fmt: skip
-        shade_extrapolation(ax, x, self.support.extrapolated)
+        confounded = confounded and self.confounded is not None
+        (self._draw_curve if self.is_curve else self._draw_points)(ax, x, confounded)
         low, high = self.band.uniform_lower.min(), self.band.uniform_upper.max()
         if len(self.y):
             bottom, top = np.quantile(self.y, [0.01, 0.99])
             low, high = min(low, bottom), max(high, top)
-        ax.set(xlabel=self.name, ylabel=self.outcome, xlim=(x[0], x[-1]), ylim=(low, high))
+        ends = (x[0], x[-1]) if self.is_curve else (x[0] - 0.6 * _gap(x), x[-1] + 0.6 * _gap(x))
+        ax.set(xlabel=self.name, ylabel=self.outcome, xlim=ends, ylim=(low, high))
         ax.set_title(f"Structural function, {percent} bands")
         ax.legend(frameon=False, fontsize="small")
         return ax
+
+    def _beside(self, x: Array) -> Array:
+        if self.is_curve:
+            return x
+        scatter = (np.arange(len(x)) * 0.618034) % 1 - 0.5  # even, and the same every time
+        return x + _gap(self.band.X[:, self.column]) * (_DATA + _SPREAD * scatter)
+
+    def _draw_curve(self, ax: Any, x: Array, confounded: bool) -> None:
+        draw_band(ax, self.band, self.column)
+        ax.plot(x, self.estimate, color=BLUE, linewidth=2.2, label=_STRUCTURAL)
+        if confounded:
+            ax.plot(
+                x, self.confounded, color=ORANGE, linewidth=1.8, linestyle="--", label=_ORDINARY
+            )  # fmt: skip
+        shade_extrapolation(ax, x, self.support.extrapolated)
+
+    def _draw_points(self, ax: Any, x: Array, confounded: bool) -> None:
+        band, ours = self.band, x + _OURS * _gap(x)
+        ax.vlines(
+            ours, band.uniform_lower, band.uniform_upper, color=BLUE, linewidth=1.5,
+            label="all points",
+        )  # fmt: skip
+        ax.vlines(
+            ours, band.lower, band.upper, color=BLUE, alpha=0.4, linewidth=6, label="each point"
+        )  # fmt: skip
+        ax.plot(ours, self.estimate, "o", color=BLUE, label=_STRUCTURAL)
+        if confounded:
+            ax.plot(
+                x + _OTHER * _gap(x), self.confounded, "o", color=ORANGE, fillstyle="none",
+                label=_ORDINARY,
+            )  # fmt: skip
+        every = -(-len(x) // _MOST_LABELS)
+        ax.set_xticks(x[::every], self.labels[::every])
+
+
+def _gap(x: Array) -> float:
+    return float(np.diff(x).min()) if len(x) > 1 else 1.0
 
 
 def draw_band(ax: Any, band: Band, column: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -40,6 +40,8 @@ class Chart:
         In pixels.
     counts : bool
         Whether x counts something, so that labels are whole numbers.
+    names : mapping from numbers to str, default=None
+        Labels of x, where they stand for values of their own rather than for a scale.
     """
 
     x_range: tuple[float, float]
@@ -49,6 +51,7 @@ class Chart:
     width: float = 760.0
     height: float = 400.0
     counts: bool = False
+    names: Mapping[float, str] | None = None
     marks: list[str] = field(default_factory=list)
 
     def line(self, x: Array, y: Array, kind: str) -> None:
@@ -60,9 +63,22 @@ class Chart:
         edge = self._points(np.r_[x, x[::-1]], np.r_[lower, upper[::-1]])
         self.marks.append(f'<path class="band {kind}" d="M{edge}Z"/>')
 
+    def spans(self, x: Array, lower: Array, upper: Array, kind: str) -> None:
+        """Add an upright line from ``lower`` to ``upper`` at each x."""
+        ends = zip(self.at_x(x), self._clipped(lower), self._clipped(upper), strict=True)
+        lines = " ".join(f"M{a:.1f} {b:.1f}V{c:.1f}" for a, b, c in ends)
+        self.marks.append(f'<path class="span {kind}" d="{lines}"/>')
+
+    def circles(self, x: Array, y: Array, kind: str) -> None:
+        """Add a circle at each point."""
+        for a, b in zip(self.at_x(x), self._clipped(y), strict=True):
+            self.marks.append(f'<circle class="circle {kind}" cx="{a:.1f}" cy="{b:.1f}" r="5.5"/>')
+
     def points(self, x: Array, y: Array, kind: str) -> None:
         """Add dots, as one path to keep the page small; those outside are left out."""
         inside = self._inside(x, y)
+        if not inside.any():
+            return
         pixels = zip(self.at_x(x[inside]), self.at_y(y[inside]), strict=True)
         dots = " ".join(f"M{a:.1f} {b:.1f}h0" for a, b in pixels)
         self.marks.append(f'<path class="points {kind}" d="{dots}"/>')
@@ -97,11 +113,9 @@ class Chart:
         bottom, right = self.height - _BOTTOM, self.width - _RIGHT
         parts = []
         n_labels = int((right - _LEFT) / (_LABEL_WIDTH / 2 if self.counts else _LABEL_WIDTH))
-        for x in ticks(*self.x_range, n_labels):
-            if self.counts and x != round(x):
-                continue
+        for x, words in self._x_labels(n_labels):
             at = f"{self.at_x(np.array(x)):.1f}"
-            parts.append(f'<text class="tick x" x="{at}" y="{bottom + 18:g}">{_number(x)}</text>')
+            parts.append(f'<text class="tick x" x="{at}" y="{bottom + 18:g}">{words}</text>')
         for y in ticks(*self.y_range, 6):
             at = f"{self.at_y(np.array(y)):.1f}"
             parts.append(f'<path class="grid" d="M{_LEFT:g} {at}H{right:g}"/>')
@@ -115,6 +129,13 @@ class Chart:
             f"{escape(self.y_label)}</text>"
         )
         return "".join(parts)
+
+    def _x_labels(self, at_most: int) -> list[tuple[float, str]]:
+        if self.names is not None:
+            every = -(-len(self.names) // at_most)
+            return [(x, escape(name)) for x, name in list(self.names.items())[::every]]
+        at = ticks(*self.x_range, at_most)
+        return [(x, _number(x)) for x in at if not self.counts or x == round(x)]
 
     def _inner(self) -> str:
         # An inner svg cuts off what leaves the axes.
@@ -132,8 +153,11 @@ class Chart:
         )
 
     def _points(self, x: Array, y: Array) -> str:
-        y = np.clip(self.at_y(y), -1e4, 1e4)  # far outside is as good as infinitely far
-        return "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(self.at_x(x), y, strict=True))
+        pixels = zip(self.at_x(x), self._clipped(y), strict=True)
+        return "L".join(f"{a:.1f} {b:.1f}" for a, b in pixels)
+
+    def _clipped(self, y: Array) -> Array:
+        return np.clip(self.at_y(y), -1e4, 1e4)  # far outside is as good as infinitely far
 
     def _inside(self, x: Array, y: Array) -> NDArray[np.bool_]:
         low, high = self.x_range

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from sagdiv.inference import Band
 from sagdiv.plotting import (
@@ -36,28 +35,30 @@ def save_figures(found: Findings, folder: Path) -> None:
     for number, curve in enumerate(found.curves, start=1):
         ending = "" if number == 1 else f"-{number}"
         if curve.band is not None:
-            displays[f"curve{ending}"] = _structural(found, number - 1, curve, curve.band)
-        if found.of_the_fit:
-            displays[f"derivative{ending}"] = DerivativeDisplay.from_result(
-                result, column=number - 1, level=curve.level
+            displays[f"curve{ending}"] = _structural(found, curve, curve.band)
+        # Of functions of a treatment, and between the few values of one, there is no slope.
+        if found.of_the_fit and curve.labels is None and curve.column is not None:
+            displays[f"derivative{ending}"] = DerivativeDisplay(
+                curve.column,
+                result.derivative(curve.points, column=curve.column, level=curve.level),
+                result.average_derivative(column=curve.column, level=curve.level),
+                curve.treatment,
             )
     for name, display in displays.items():
         _save(display, folder / f"{name}.png")
 
 
-def _structural(found: Findings, column: int, curve: Curve, band: Band) -> StructuralDisplay:
+def _structural(found: Findings, curve: Curve, band: Band) -> StructuralDisplay:
     x, y = found.observed(curve.treatment, _MOST_POINTS)
-    if not found.outcome_on_scale:
-        x, y = x[:0], y[:0]
-    X = np.zeros((len(x), band.X.shape[1]))
-    X[:, column] = x
-    points = type(found.fit.X)(band.X, columns=found.fit.X.columns)
-    support = found.analysis.support(points)
+    support = found.analysis.support(curve.points)
+    # Along the column of the table, which the model may know through functions of it only.
+    along = replace(band, X=curve.x[:, None])
     return StructuralDisplay(
-        *(column, band, support, curve.confounded, X, y),
+        *(0, along, support, curve.confounded, x[:, None], y),
         name=curve.treatment,
         outcome=found.outcome_label,
         estimate=curve.estimate,
+        labels=curve.labels,
     )
 
 

@@ -7,27 +7,28 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
-from sagdiv._types import Array
+from sagdiv._types import Array, Data
 from sagdiv.exceptions import NoInstrumentWarning
 from sagdiv.formula import StructuralFit
-from sagdiv.inference import Analysis, Band, analyse, bootstrap
+from sagdiv.inference import Analysis, Band, Interval, analyse, bootstrap
+from sagdiv.inference.summary import FEW_VALUES, Line, summarise
 from sagdiv.kernel_sagdiv import KernelSAGDIV
 
 __all__ = ["Curve", "Findings", "Verdict", "findings"]
 
-Verdict = Literal["good", "caution", "bad"]
+Verdict = Literal["good", "caution", "bad", "neutral"]
 
 _N_POINTS = 100
-_CENTRAL = 0.95
 _VERDICTS: dict[str, Verdict] = {
     "believe": "good",
     "with care": "caution",
     "do not believe": "bad",
 }
 _STRENGTHS: dict[str, Verdict] = {
-    "strong": "good",
+    "strong": "neutral",
     "linear only": "caution",
     "weak": "bad",
     "useless": "bad",
@@ -41,22 +42,44 @@ class Curve:
     Attributes
     ----------
     treatment : str
-    held : dict of str to float
-        Values of the other regressors.
-    x, estimate, confounded : arrays of shape (k,)
+        Column of the table.
+    held : dict of str to float or str
+        Values of the other columns.
+    values : array of shape (k,)
+        Of the treatment, numbers or categories.
+    estimate, confounded : arrays of shape (k,)
         ``confounded`` is an ordinary regression of the same kind.
+    points : data frame of k rows
+        What the model is a function of.
+    column : int or None
+        Where the treatment stands in ``points``; None if they hold functions of it.
     level : float
     band : Band or None
         Pointwise intervals, and a band for the whole curve.
     """
 
     treatment: str
-    held: dict[str, float]
-    x: Array
+    held: dict[str, float | str]
+    values: NDArray[Any]
     estimate: Array
     confounded: Array
+    points: Data
+    column: int | None
     level: float = 0.95
     band: Band | None = None
+
+    @property
+    def x(self) -> Array:
+        """Where the values are drawn: at themselves, and categories at 0, 1, ..."""
+        is_number = self.values.dtype != object
+        return self.values if is_number else np.arange(len(self.values), dtype=float)
+
+    @property
+    def labels(self) -> list[str] | None:
+        """Names of the values where there are few: points rather than a curve."""
+        if len(self.values) > FEW_VALUES:
+            return None
+        return [value if isinstance(value, str) else f"{value:.6g}" for value in self.values]
 
     @property
     def edges(self) -> dict[str, Array]:
@@ -70,9 +93,9 @@ class Curve:
             "band_upper": self.band.uniform_upper,
         }
 
-    def as_dict(self) -> dict[str, Array]:
+    def as_dict(self) -> dict[str, NDArray[Any]]:
         """Return the columns of a table of the curve."""
-        columns = {self.treatment: self.x, "estimate": self.estimate}
+        columns = {self.treatment: self.values, "estimate": self.estimate}
         return columns | self.edges | {"ordinary_regression": self.confounded}
 
 
@@ -85,7 +108,8 @@ class Findings:
     fit : StructuralFit
     curves : list of Curve
         One for each treatment.
-    verdict : {"good", "caution", "bad"}
+    verdict : {"good", "caution", "bad", "neutral"}
+        The last where only the data were examined.
     headline : str
     reasons : list of str
         Against believing.
@@ -122,9 +146,15 @@ class Findings:
         return self.fit.outcome if self.outcome_on_scale else f"index h of {self.fit.outcome}"
 
     def observed(self, treatment: str, most: int) -> tuple[Array, Array]:
-        """Return treatment and outcome of the rows, or of evenly spaced ones among many."""
+        """Return treatment and outcome of the rows, or of evenly spaced ones among many.
+
+        There are none where they have no place on the scale of h, or on an axis.
+        """
+        values = self.fit.values(treatment)
+        if values is None or not self.outcome_on_scale:
+            return np.empty(0), np.empty(0)
         rows = np.unique(np.linspace(0, self.fit.n_rows - 1, most).astype(int))
-        return self.fit.X[treatment].to_numpy()[rows], self.fit.y[rows]
+        return values[rows], self.fit.y[rows]
 
 
 def findings(
@@ -142,32 +172,60 @@ def findings(
     random_state : int, default=0
     """
     own = isinstance(fit.estimator, KernelSAGDIV)
-    model = clone(fit.estimator) if own else KernelSAGDIV(random_state=random_state)
+    model = clone(fit.estimator) if own else _stand_in(fit.estimator, random_state)
     model.set_params(exogenous=list(fit.controls))
-    result = analyse(model, fit.X, fit.y, fit.Z[fit.instruments], random_state=random_state)
+    rows = fit.X, fit.y, fit.Z
+    result = analyse(
+        *(model, fit.X, fit.y, fit.Z[fit.instruments]),
+        cluster=fit.cluster_,
+        random_state=random_state,
+    )
     confounded = _confounded(model, fit)
 
-    def band(grid: Any) -> Band | None:
+    effects: dict[str, Interval] = {}
+
+    def band(treatment: str, points: Any) -> Band | None:
         if own:
-            return result.bands(grid, level=level)
+            return result.bands(points, level=level)
         if not n_refits:
             return None
-        rows = fit.estimator, fit.X, fit.y, fit.Z
-        refits = bootstrap(*rows, grid, n_draws=n_refits, random_state=random_state)
+        refits = bootstrap(
+            *(fit.estimator, *rows, points),
+            n_draws=n_refits,
+            cluster=fit.cluster_,
+            random_state=random_state,
+        )
+        if len(points) == 2:
+            effects[treatment] = refits.contrast(1, 0, level)
         return refits.bands(level)
 
     def curve(treatment: str) -> Curve:
-        grid = fit.grid(treatment, n=_N_POINTS, central=_CENTRAL)
-        held = {name: float(grid[name].iloc[0]) for name in grid.columns if name != treatment}
-        h = np.asarray(fit.estimator.predict(grid))
-        ordinary = np.asarray(confounded.predict(grid))
-        return Curve(treatment, held, grid[treatment].to_numpy(), h, ordinary, level, band(grid))
+        grid = fit.grid(treatment, n=_N_POINTS)
+        points = fit.regressors(grid)
+        return Curve(
+            treatment,
+            {name: grid[name].iloc[0] for name in grid.columns if name != treatment},
+            grid[treatment].to_numpy(),
+            np.asarray(fit.estimator.predict(points)),
+            np.asarray(confounded.predict(points)),
+            points,
+            fit.column_of(treatment),
+            level,
+            band(treatment, points),
+        )
 
-    curves = [curve(treatment) for treatment in fit.treatments]
-    uncertainty = _uncertainty(own, n_refits)
+    curves = [curve(treatment) for treatment in fit.treatment_columns]
+    uncertainty = _uncertainty(own, n_refits, fit.cluster)
     if not own:
-        return Findings(fit, curves, *_data_only(result), result, uncertainty)
-    summary = result.summary()
+        verdict, headline, reasons, numbers = _data_only(result)
+        numbers += [
+            _effect(curve, effects[curve.treatment], len(curves) > 1)
+            for curve in curves
+            if curve.treatment in effects
+        ]
+        return Findings(fit, curves, verdict, headline, reasons, numbers, result, uncertainty)
+    lines = [Line(c.treatment, c.values, c.points, c.column) for c in curves]
+    summary = summarise(result, level, lines)
     return Findings(
         fit,
         curves,
@@ -178,6 +236,11 @@ def findings(
         result,
         uncertainty,
     )
+
+
+def _stand_in(estimator: Any, random_state: int) -> KernelSAGDIV:
+    """Return what speaks of the data for another estimator: h must be on the same scale."""
+    return KernelSAGDIV(estimator._loss, random_state=random_state)
 
 
 def _confounded(model: KernelSAGDIV, fit: StructuralFit) -> Any:
@@ -191,11 +254,11 @@ def _data_only(result: Analysis) -> tuple[Verdict, str, list[str], list[tuple[st
     """Return what can be said about the data, whatever the estimator."""
     verdict = _STRENGTHS[result.strength.verdict]
     headline = {
-        "good": "The instrument is no reason for doubt; the estimator was not examined.",
+        "neutral": "The instrument is no reason for doubt; the estimator was not examined.",
         "caution": "Read this curve with care.",
         "bad": "Do not believe this curve.",
     }[verdict]
-    reasons = [] if verdict == "good" else [result.strength.sentence]
+    reasons = [] if verdict == "neutral" else [result.strength.sentence]
     numbers = [
         ("Instrument", result.strength.sentence),
         ("Is IV needed?", f"{result.exogeneity}."),
@@ -203,12 +266,19 @@ def _data_only(result: Analysis) -> tuple[Verdict, str, list[str], list[tuple[st
     return verdict, headline, reasons, numbers
 
 
-def _uncertainty(own: bool, n_refits: int) -> str:
+def _effect(curve: Curve, change: Interval, several: bool) -> tuple[str, str]:
+    first, last = curve.labels or ("", "")
+    title = f"Effect ({curve.treatment})" if several else "Effect"
+    return title, f"{curve.treatment} from {first} to {last} changes h by {change}."
+
+
+def _uncertainty(own: bool, n_refits: int, cluster: str | None) -> str:
+    by = "" if cluster is None else f", clustered by {cluster}"
     if own:
         return (
             "simulated errors of the estimate before noise is shrunk away from it, noise and "
-            "smoothing bias together; the band holds the whole curve at once"
+            f"smoothing bias together{by}; the band holds the whole curve at once"
         )
     if n_refits:
-        return f"bootstrap with {n_refits} fits; bias is not covered"
+        return f"bootstrap with {n_refits} fits{by}; bias is not covered"
     return "none computed"

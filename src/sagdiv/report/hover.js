@@ -3,7 +3,7 @@ for (const figure of document.querySelectorAll("figure[data-curve]")) {
   const data = JSON.parse(figure.dataset.curve);
   const readout = figure.querySelector(".readout");
   let at = Math.floor(data.x.length / 2);
-  const number = (value) => Number(value.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
+  const number = (value) => typeof value === "string" ? value : Number(value.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
   const show = (index) => {
     at = Math.max(0, Math.min(data.x.length - 1, index));
     let words = `${data.name} = ${number(data.x[at])}: ${number(data.y[at])}`;
@@ -23,8 +23,8 @@ for (const figure of document.querySelectorAll("figure[data-curve]")) {
     const box = svg.getBoundingClientRect();
     const pixels = data.pixels[svg.classList.contains("wide") ? "wide" : "narrow"].x;
     const where = ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width;
-    const share = (where - pixels[0]) / (pixels[pixels.length - 1] - pixels[0]);
-    show(Math.round(share * (pixels.length - 1)));
+    const distances = pixels.map((x) => Math.abs(x - where));
+    show(distances.indexOf(Math.min(...distances)));
   };
   for (const svg of figure.querySelectorAll("svg.chart")) {
     svg.addEventListener("pointermove", nearest);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
@@ -11,27 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from sagdiv._types import Array
+from sagdiv.inference.condition import condition
 from sagdiv.report.charts import Chart
+from sagdiv.report.citation import citation
+from sagdiv.report.curve import SIZES, curve_figure
 from sagdiv.report.findings import Curve, Findings
 
 __all__ = ["report_html"]
 
-_CITATION = (
-    "Fonseca, Peixoto and Saporito (2024), Nonparametric Instrumental Variable Regression through "
-    "Stochastic Approximate Gradients, Advances in Neural Information Processing Systems 37. "
-    "arXiv:2402.05639."
-)
-_SIZES = {"wide": (760.0, 400.0), "narrow": (380.0, 330.0)}
-_MOST_POINTS = 1500
 _TABLE_ROWS = 9
-_LEGEND = {
-    "structural": ('<path class="line" d="M0 6H28"/>', "structural function h"),
-    "pointwise": ('<rect class="band pointwise" width="28" height="12"/>', "{level} intervals"),
-    "uniform": ('<rect class="band" width="28" height="12"/>', "{level} band for the whole curve"),
-    "confounded": ('<path class="line other" d="M0 6H28"/>', "ordinary regression, confounded"),
-    "data": ('<path class="points" d="M5 6h0M14 3h0M23 9h0"/>', "data"),
-}
 
 
 def report_html(found: Findings, run: Mapping[str, Any]) -> str:
@@ -44,11 +31,9 @@ def report_html(found: Findings, run: Mapping[str, Any]) -> str:
         What ``run.json`` notes: ``command``, ``version``, ``settings`` and so on; only ``version``
         must be there.
     """
-    fit = found.fit
     page = Template(_resource("page.html"))
-    treatments = ", ".join(fit.treatments)
     return page.substitute(
-        title=escape(f"What {treatments} does to {fit.outcome}"),
+        title=escape(_title(found)),
         question=escape(_question(found)),
         style=_resource("style.css"),
         script=_resource("hover.js"),
@@ -60,95 +45,47 @@ def report_html(found: Findings, run: Mapping[str, Any]) -> str:
         data=_data_section(found, run),
         method=_definitions(_method(found, run)),
         reproduce=_reproduce(run),
+        citation=escape(citation(str(run["version"]), str(run.get("date", "")))),
         version=escape(str(run["version"])),
     )
 
 
+def _title(found: Findings) -> str:
+    treatments = found.fit.treatment_columns
+    verb = "does" if len(treatments) == 1 else "do"
+    return f"What {_and(treatments)} {verb} to {found.fit.outcome}"
+
+
 def _question(found: Findings) -> str:
     fit = found.fit
-    given = f", given {', '.join(fit.controls)}" if fit.controls else ""
+    treatments, instruments = fit.treatment_columns, fit.instrument_columns
+    controls = [name for name in fit.regressor_columns if name not in treatments]
+    given = f", given {_and(controls)}" if controls else ""
     return (
-        f"How {fit.outcome} would respond if {' and '.join(fit.treatments)} were changed{given}; "
-        f"learnt from how {', '.join(fit.instruments)} moves "
-        f"{'them' if len(fit.treatments) > 1 else 'it'}, in {fit.n_rows} rows."
+        f"How {fit.outcome} would respond if {_and(treatments)} were changed{given}; learnt from "
+        f"how {_and(instruments)} {'moves' if len(instruments) == 1 else 'move'} "
+        f"{'them' if len(treatments) > 1 else 'it'}, in {fit.n_rows} rows."
     )
 
 
 def _curve_section(found: Findings, curve: Curve) -> str:
-    fit = found.fit
-    level = f"{100 * curve.level:g} %"
-    charts = {name: _curve_chart(found, curve, size) for name, size in _SIZES.items()}
-    held = (
-        f"The other regressors have their middle values: {escape(_listed(curve.held))}."
-        if curve.held
-        else ""
-    )
-    shown = ["structural", "pointwise", "uniform", "confounded", "data"]
-    if curve.band is None:
-        shown = ["structural", "confounded", "data"]
-    if not found.outcome_on_scale:
-        shown.remove("data")
-    legend = "".join(
-        f'<li><svg viewBox="0 0 28 12" aria-hidden="true">{mark}</svg>{words.format(level=level)}'
-        "</li>"
-        for mark, words in (_LEGEND[name] for name in shown)
-    )
-    svg = "".join(
-        chart.svg(f"{fit.outcome} against {curve.treatment}", name)
-        for name, chart in charts.items()
-    )
-    hover = escape(json.dumps(_hover(curve, charts)), quote=True)
-    return (
-        f"<section><h2>The curve: {escape(fit.outcome)} against {escape(curve.treatment)}</h2>"
-        f'<figure data-curve="{hover}" tabindex="0"><ul class="legend">{legend}</ul>{svg}'
-        '<p class="readout" role="status"></p>'
-        f'<figcaption>{held} <span class="hint">Move over the chart, or use the arrow keys, for '
-        f"values.</span></figcaption></figure>{_curve_table(curve)}</section>"
-    )
-
-
-def _curve_chart(found: Findings, curve: Curve, size: tuple[float, float]) -> Chart:
-    low, high = float(curve.x[0]), float(curve.x[-1])
-    x, y = found.observed(curve.treatment, _MOST_POINTS)
-    seen = y[(x >= low) & (x <= high)] if found.outcome_on_scale else y[:0]
-    band = curve.band
-    drawn = [curve.estimate, curve.confounded, *curve.edges.values()]
-    values = np.concatenate([*drawn, np.quantile(seen, [0.02, 0.98]) if len(seen) else []])
-    bottom, top = float(values.min()), float(values.max())
-    margin = 0.05 * (top - bottom) or 0.5
-    ranges = (low, high), (bottom - margin, top + margin)
-    chart = Chart(*ranges, curve.treatment, found.outcome_label, *size)
-    if found.outcome_on_scale:
-        chart.points(x, y, "data")
-    if band is not None:
-        chart.band(curve.x, band.uniform_lower, band.uniform_upper, "uniform")
-        chart.band(curve.x, band.lower, band.upper, "pointwise")
-    chart.line(curve.x, curve.confounded, "other")
-    chart.line(curve.x, curve.estimate, "structural")
-    return chart
-
-
-def _hover(curve: Curve, charts: Mapping[str, Chart]) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "name": curve.treatment,
-        "x": _short(curve.x),
-        "y": _short(curve.estimate),
-        "pixels": {
-            name: {
-                "x": _short(chart.at_x(curve.x)),
-                "y": _short(chart.at_y(curve.estimate)),
-            }
-            for name, chart in charts.items()
-        },
-    }
-    return data | {name: _short(edge) for name, edge in curve.edges.items()}
+    what = "The curve" if curve.labels is None else "The effect"
+    title = f"{what}: {escape(found.fit.outcome)} against {escape(curve.treatment)}"
+    numbers = dict(found.numbers)
+    effect = numbers.get("Effect", numbers.get(f"Effect ({curve.treatment})"))
+    answer = f"<p>{escape(effect)}</p>" if effect else ""
+    figure = curve_figure(found, curve)
+    return f"<section><h2>{title}</h2>{answer}{figure}{_curve_table(curve)}</section>"
 
 
 def _curve_table(curve: Curve) -> str:
     rows = np.unique(np.linspace(0, len(curve.x) - 1, _TABLE_ROWS).astype(int))
     columns = curve.as_dict()
+    if curve.labels is not None:
+        columns[curve.treatment] = np.array(curve.labels, dtype=object)
     header = [curve.treatment, *(name.replace("_", " ") for name in list(columns)[1:])]
-    return _table(header, [[_aligned(column[i]) for column in columns.values()] for i in rows])
+    cells = [[_aligned(column[i]) for column in columns.values()] for i in rows]
+    return _table(header, cells)
 
 
 def _reading(found: Findings) -> str:
@@ -204,7 +141,7 @@ def _risk_figure(found: Findings) -> str:
 
 
 def _figure(chart: Callable[[tuple[float, float]], Chart], title: str, caption: str) -> str:
-    svg = "".join(chart(size).svg(title, name) for name, size in _SIZES.items())
+    svg = "".join(chart(size).svg(title, name) for name, size in SIZES.items())
     return f"<figure><h3>{title}</h3>{svg}<figcaption>{caption}</figcaption></figure>"
 
 
@@ -237,10 +174,14 @@ def _method(found: Findings, run: Mapping[str, Any]) -> dict[str, str]:
     method = {
         "formula": fit.formula,
         "estimator": " ".join(repr(fit.estimator).split()),
-        "condition": "E[Y - h(X) | Z] = 0, solved by descending the projected risk",
+        "condition": condition(fit.estimator._loss),
     }
+    if found.of_the_fit:
+        method["condition"] += ", solved by descending the projected risk"
     if isinstance(total_step := getattr(fit.estimator, "total_step_", None), float):
-        method["total step"] = _number(total_step)
+        method["smoothing"] = (
+            f"a descent of total step {_number(total_step)}; the longer, the rougher the curve"
+        )
     method["uncertainty"] = found.uncertainty
     if run.get("notes"):
         method["warnings"] = " ".join(run["notes"])
@@ -253,7 +194,7 @@ def _method(found: Findings, run: Mapping[str, Any]) -> dict[str, str]:
 def _reproduce(run: Mapping[str, Any]) -> str:
     command = f"<pre>{escape(str(run['command']))}</pre>" if "command" in run else ""
     digest = f"<p>SHA-256 of the data: {escape(run['sha256'])}.</p>" if "sha256" in run else ""
-    return f'{command}<div class="note">{digest}<p>{escape(_CITATION)}</p></div>'
+    return f'{command}<div class="note">{digest}</div>'
 
 
 def _definitions(entries: Mapping[str, str]) -> str:
@@ -270,7 +211,11 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]], n_text: int = 1
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     head = f"<thead><tr>{cells('th', header)}</tr></thead>"
-    return f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'
+    return f'<div class="scroll" tabindex="0"><table>{head}<tbody>{body}</tbody></table></div>'
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _listed(values: Mapping[str, Any]) -> str:
@@ -280,15 +225,13 @@ def _listed(values: Mapping[str, Any]) -> str:
     )
 
 
-def _short(values: Array) -> list[float]:
-    return [float(f"{value:.6g}") for value in values]
-
-
 def _number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _aligned(value: float) -> str:
+def _aligned(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
     return f"{value:#.4g}".removesuffix(".")  # with its zeros, so that a column can be read down
 
 
