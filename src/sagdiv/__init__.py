@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sagdiv._lazy import deep_names
+from sagdiv._lazy import deep_names, names_found
 from sagdiv.estimator import SAGDIV
 from sagdiv.feature_maps import FeatureMaps
 from sagdiv.formula import from_formula
@@ -32,4 +32,4 @@ __getattr__ = deep_names(__name__, _DEEP)
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_DEEP])
+    return names_found(__all__, _DEEP)

@@ -1,8 +1,11 @@
 """`DeepSAGDIV`: what it promises, on trainings as short as tests can bear."""
 
+import json
 import pickle
 import subprocess
 import sys
+import zipfile
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ from sklearn.base import clone
 from torch import nn
 
 import sagdiv
-from sagdiv import SAGDIV, DeepSAGDIV, KernelSAGDIV
+from sagdiv import SAGDIV, DeepSAGDIV, KernelSAGDIV, baselines
 from sagdiv.datasets import make_binary, make_continuous, make_digits_iv
 from sagdiv.losses import LogisticLoss, PseudoHuberLoss
 from sagdiv.neural import (
@@ -22,6 +25,7 @@ from sagdiv.neural import (
     NeuralDensityRatio,
     NeuralOperator,
     NeuralOutcome,
+    OptimisticAdam,
     Training,
 )
 
@@ -287,6 +291,50 @@ def test_images_in_one_file(tmp_path):
     np.testing.assert_array_equal(again.predict(data.X), model.predict(data.X))
 
 
+# The factory of a network is called when it is loaded: a file must not choose what that is.
+def test_a_file_does_not_choose_what_is_called(fitted, tmp_path):
+    pytest.importorskip("skops.io", reason="needs the extra io")
+    path, precious = tmp_path / "model.skops", tmp_path / "precious.txt"
+    precious.write_text("precious")
+    sagdiv.save(fitted, path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+
+    def corrupt(node):
+        if isinstance(node, dict):
+            if node.get("__class__") == "default_network":
+                node |= {"__class__": "save", "__module__": "sagdiv.persistence"}
+            for name, value in node.items():
+                if name == "n_outputs":
+                    value["content"] = json.dumps(str(precious))
+                corrupt(value)
+        elif isinstance(node, list):
+            for value in node:
+                corrupt(value)
+
+    schema = json.loads(members["schema.json"])
+    corrupt(schema)
+    members["schema.json"] = json.dumps(schema).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(ValueError, match=r"holds sagdiv.persistence.save, which is not a type"):
+        sagdiv.load(path)
+    assert precious.read_text() == "precious"
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.AdamW, OptimisticAdam])
+def test_callbacks_stay_and_optimizers_travel(sample, tmp_path, optimizer):
+    pytest.importorskip("skops.io", reason="needs the extra io")
+    training = clone(SHORT).set_params(optimizer=optimizer, callback=lambda epoch: None)
+    model = fit(sample, features=CanonicalFeatures(4, training=training))
+    sagdiv.save(model, tmp_path / "model.skops")
+    for again in (sagdiv.load(tmp_path / "model.skops"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.predict(sample.X), model.predict(sample.X))
+        assert again.features.training.optimizer is optimizer
+        assert again.features.training.callback is None
+
+
 def test_a_network_of_ones_own_is_not_saved_to_a_file(sample, tmp_path):
     pytest.importorskip("skops.io", reason="needs the extra io")
     model = fit(sample, features=clone(FEATURES).set_params(x_network=own_network))
@@ -347,16 +395,40 @@ class NoTorch:
 sys.meta_path.insert(0, NoTorch())
 import sagdiv
 sagdiv.KernelSAGDIV()
-assert "DeepSAGDIV" in dir(sagdiv)
-try:
-    from sagdiv import DeepSAGDIV
-except ImportError as error:
-    assert 'DeepSAGDIV needs torch' in str(error), error
-    assert 'pip install "sagdiv[deep]"' in str(error), error
-else:
-    raise AssertionError("imported")
+
+# Who looks at everything is not stopped by what is missing.
+assert "DeepSAGDIV" not in dir(sagdiv)
+import inspect, pydoc
+from sagdiv import baselines
+for module in (sagdiv, baselines):
+    inspect.getmembers(module)
+    pydoc.render_doc(module)
+
+def refused(statement, words):
+    try:
+        exec(statement)
+    except ImportError as error:
+        assert str(error) == words + ' needs torch, which is not installed: ' \
+            'pip install "sagdiv[deep]".', error
+    else:
+        raise AssertionError("done")
+
+refused("from sagdiv import DeepSAGDIV", "DeepSAGDIV")
+refused("from sagdiv.baselines import DeepIV", "DeepIV")
+refused("import sagdiv.neural", "sagdiv.neural")
+if len(sys.argv) > 1:
+    refused("sagdiv.load(sys.argv[1])", "this model")
 """
 
 
-def test_without_torch():
-    subprocess.run([sys.executable, "-c", WITHOUT_TORCH], check=True)
+def test_without_torch(fitted, tmp_path):
+    arguments = []
+    if find_spec("skops"):
+        arguments.append(str(tmp_path / "model.skops"))
+        sagdiv.save(fitted, *arguments)
+    subprocess.run([sys.executable, "-c", WITHOUT_TORCH, *arguments], check=True)
+
+
+def test_with_torch_its_names_are_listed():
+    assert "DeepSAGDIV" in dir(sagdiv)
+    assert "DeepIV" in dir(baselines)

@@ -52,7 +52,7 @@ def make_estimator(method: Method, loss_name: LossName, seed: int) -> Any:
     if method is Method.paper:
         return KernelSAGDIV.paper(loss=loss, random_state=seed)
     if method is Method.deep:
-        from sagdiv.neural import DeepSAGDIV
+        from sagdiv import DeepSAGDIV
 
         return DeepSAGDIV(loss=loss, random_state=seed)
     if loss_name is not LossName.squared:
