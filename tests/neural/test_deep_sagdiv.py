@@ -4,6 +4,8 @@ import json
 import pickle
 import subprocess
 import sys
+import threading
+import tracemalloc
 import zipfile
 from importlib.util import find_spec
 
@@ -28,6 +30,7 @@ from sagdiv.neural import (
     OptimisticAdam,
     Training,
 )
+from sagdiv.neural.features import DEFAULT_TRAINING
 
 # What an instrument of so few rows can identify is not the question here.
 pytestmark = [
@@ -167,6 +170,63 @@ def test_callback_and_history(sample):
     assert len(epochs) == sum(len(history.loss) for history in histories)
 
 
+class Listener:
+    def __init__(self):
+        self.epochs, self.lock = [], threading.Lock()
+
+    def hear(self, epoch):
+        self.epochs.append(epoch)
+
+
+# The training stays the one that is meant for the features; only who watches it, and where it runs,
+# is said here.
+def test_device_and_callback_leave_the_training_as_it_is(sample, fitted):
+    listener = Listener()
+    model = clone(DEEP).set_params(callback=listener.hear, device="cpu")
+    model = clone(model).fit(sample.X, sample.y, sample.Z)
+    np.testing.assert_array_equal(model.predict(sample.X), fitted.predict(sample.X))
+    folds = model.features_.folds_
+    assert len(listener.epochs) == sum(len(fold.history_.loss) for fold in folds)
+    assert model.callback == listener.hear
+    assert pickle.loads(pickle.dumps(model)).callback is None
+    default = DeepSAGDIV(device="cpu", callback=print)._learner().training
+    expected = DEFAULT_TRAINING.get_params() | {"callback": print}
+    assert default.get_params() == expected
+    with pytest.raises(ValueError, match="device='abacus' cannot be used on this machine"):
+        fit(sample, device="abacus")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda t: paper(density_ratio=NeuralDensityRatio(MLP((5,)), t), random_state=0),
+        lambda t: paper(outcome=NeuralOutcome(training=t), random_state=0),
+        lambda t: paper(operator=NeuralOperator(MixtureDensity(2, training=t)), random_state=0),
+        lambda t: baselines.DirectNetwork(training=t, random_state=0),
+        lambda t: baselines.DeepGMM(training=t, random_state=0),
+        lambda t: baselines.DeepIV(MixtureDensity(2, training=SHORT), training=t, random_state=0),
+        lambda t: baselines.DeepIV(MixtureDensity(2, training=t), training=SHORT, random_state=0),
+    ],
+)
+def test_a_method_of_an_object_hears_of_the_epochs_of_every_network(make, sample):
+    listener = Listener()
+    model = make(clone(SHORT).set_params(callback=listener.hear))
+    clone(model).fit(sample.X, sample.y, sample.Z)
+    assert listener.epochs
+
+
+# What features leave open is filled in; what they say is kept.
+def test_features_keep_their_own_seed_and_shapes():
+    data = make_digits_iv("xz", 60, random_state=0)
+    X = data.X.reshape(60, -1)
+    own = clone(FEATURES).set_params(x_shape=(8, 8), random_state=7)
+    model = clone(DEEP).set_params(features=own).fit(X, data.y, data.Z)
+    fold = model.features_.folds_[0]
+    assert (fold.x_shape, fold.z_shape, fold.random_state) == ((8, 8), (8, 8), 7)
+    assert any(isinstance(m, nn.Conv2d) for m in fold.x_network_.module.modules())
+    assert own.z_shape is None
+
+
 # Reproducibility
 
 
@@ -248,6 +308,31 @@ def test_tiny_images_are_refused():
     X = np.random.RandomState(0).normal(size=(30, 3, 3))
     with pytest.raises(ValueError, match="at least 4 x 4"):
         clone(DEEP).fit(X, X[:, 0, 0], X)
+
+
+@pytest.mark.parametrize("make", [DeepSAGDIV.paper, KernelSAGDIV])
+@pytest.mark.parametrize("image", ["X", "Z"])
+def test_images_elsewhere_are_refused(make, image):
+    data = make_digits_iv("xz", 60, random_state=0)
+    tables = {"X": data.X.reshape(60, -1), "Z": data.Z.reshape(60, -1)}
+    arguments = tables | {image: getattr(data, image)}
+    name = type(make()).__name__
+    message = rf"{image} has shape \(60, 8, 8\), and {name} needs a table .* takes images"
+    with pytest.raises(ValueError, match=message):
+        make().fit(arguments["X"], data.y, arguments["Z"])
+
+
+# Neither while it is fitted nor while it predicts is there an array of n x n numbers.
+def test_many_rows_take_little_memory():
+    n = 20_000
+    data = make_continuous("sin", n, random_state=0)
+    tracemalloc.start()
+    try:
+        fit(data).predict(data.X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < n * n * 8 / 20
 
 
 # Keeping models
