@@ -451,14 +451,25 @@ def test_paper_is_the_configuration_of_the_paper_and_takes_overrides():
     for training in (ratio.training, outcome.training):
         assert (training.learning_rate, training.batch_size) == (1e-2, 512)
         assert training.row_visits == 150_000
+        assert training.validation_fraction == 0
     assert model.convex_set.radius == 10
     assert (model.warm_up, DeepSAGDIV.paper(warm_up=7).warm_up) == (100, 7)
 
 
-def test_paper_for_binary_outcomes_has_sigmoids_and_cross_entropy():
+# A network of constants would leave the start where it is. The true ratio has a standard deviation
+# of more than one.
+def test_the_ratio_of_the_paper_is_no_constant():
+    data = make_binary("sin", 300, random_state=10_000)
+    ratio = clone(DeepSAGDIV.paper(loss=LogisticLoss()).density_ratio).set_params(
+        n_pairings=2, training__row_visits=60_000, random_state=0
+    )
+    assert ratio.fit(data.X, data.Z).ratio(data.X, data.Z).std() > 0.5
+
+
+def test_paper_for_binary_outcomes_has_a_sigmoid_at_the_end_and_cross_entropy():
     model = DeepSAGDIV.paper(loss=LogisticLoss())
     assert model.outcome.loss == "cross_entropy"
-    assert model.outcome.network.activation == "sigmoid"
+    assert model.outcome.network.activation == "relu"
     data = make_binary("sin", 300, random_state=0)
     fitted = paper(
         loss=LogisticLoss(), outcome=clone(model.outcome).set_params(training=SHORT), random_state=0

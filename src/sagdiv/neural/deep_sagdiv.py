@@ -140,14 +140,24 @@ class DeepSAGDIV(SharesCallback, ImageInputs, KernelSAGDIV):
 
     @staticmethod
     def paper(**overrides: Any) -> SAGDIV:
-        """Return the paper's deep variant: a `SAGDIV` with every setting as published.
+        """Return the paper's deep variant: a `SAGDIV` with every setting as published, but for two.
 
-        Networks with hidden layers of 64 and 32 for the density ratio (dropout 0.01, L2 0.005)
-        and the outcome (L2 0.003); Adam with learning rate 0.01 and batches of 512 for
-        150 000 / N epochs with early stopping. Units are rectified linear, for a binary loss
-        sigmoid in the outcome network; with them a ratio network under this L2 is a constant. The
-        kernel operator and the descent of `KernelSAGDIV.paper`, its start and step for a binary
-        loss included.
+        As published: networks with rectified linear units in hidden layers of 64 and 32 for the
+        density ratio (dropout 0.01, L2 0.005) and the outcome (L2 0.003); Adam with learning rate
+        0.01 and batches of 512 for 150 000 / N epochs; the kernel operator and the descent of
+        `KernelSAGDIV.paper`, its start and step for a binary loss included. For tables, not images.
+
+        What deviates, and why:
+
+        * There is no early stopping. An epoch of so few rows is a batch or two, and stopping threw
+          away a fifth of them and ended before the regression of y had found its shape: mean
+          squared errors on the continuous design were up to three times as large.
+        * For a binary loss the paper has "sigmoid activation". Here that is the last layer of the
+          outcome network, behind the cross-entropy; with sigmoid hidden units, too, a ratio network
+          under this L2 is the constant 1, and an outcome network nearly a straight line.
+
+        With the ratio so sharp and the outcome so faithful, a curved h of a binary outcome still
+        has twice the error of `DeepSAGDIV` and more: the kernel operator is smoother than both.
 
         Parameters
         ----------
@@ -155,14 +165,20 @@ class DeepSAGDIV(SharesCallback, ImageInputs, KernelSAGDIV):
             Any parameter of `SAGDIV`, for example ``loss=LogisticLoss()``.
         """
         binary = is_binary(overrides.get("loss"))
-        training = partial(Training, batch_size=512, learning_rate=1e-2, row_visits=150_000)
+        training = partial(
+            Training,
+            batch_size=512,
+            learning_rate=1e-2,
+            row_visits=150_000,
+            validation_fraction=0.0,
+        )
         settings: dict[str, Any] = {
             "density_ratio": NeuralDensityRatio(
                 MLP((64, 32), "relu", dropout=0.01), training(weight_decay=5e-3)
             ),
             "operator": MeanEmbeddingOperator(),
             "outcome": NeuralOutcome(
-                MLP((64, 32), "sigmoid" if binary else "relu"),
+                MLP((64, 32), "relu"),
                 training(weight_decay=3e-3),
                 loss="cross_entropy" if binary else "squared",
             ),
