@@ -156,8 +156,8 @@ class DeepSAGDIV(SharesCallback, ImageInputs, KernelSAGDIV):
           outcome network, behind the cross-entropy; with sigmoid hidden units, too, a ratio network
           under this L2 is the constant 1, and an outcome network nearly a straight line.
 
-        With the ratio so sharp and the outcome so faithful, a curved h of a binary outcome still
-        has twice the error of `DeepSAGDIV` and more: the kernel operator is smoother than both.
+        A curved h of a binary outcome remains hard for it: the kernel operator is smoother than
+        both networks, and what it smooths away of h comes back too large.
 
         Parameters
         ----------
