@@ -74,12 +74,13 @@ class NeuralOutcome(RegressorMixin, BaseEstimator):
         """Learn the regression of y, shape (n,), on Z, shape (n, dz)."""
         if self.loss not in ("squared", "cross_entropy"):
             raise ValueError(f"loss must be 'squared' or 'cross_entropy', got {self.loss!r}.")
+        if self.loss == "cross_entropy":
+            check_zero_one(y, self.loss)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         training = self.training or DEFAULT_TRAINING
         if self.loss == "squared":
             self.location_, self.scale_ = float(y.mean()), float(column_scales(y[:, None])[0])
         else:
-            check_zero_one(y, self.loss)
             self.location_, self.scale_ = 0.0, 1.0
         with reproducible(seed, training.device):
             shape = (Z.shape[1],) if self.shape is None else self.shape
