@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from sagdiv import SAGDIV, KernelSAGDIV, scale_sensitivity
+from sagdiv.baselines import TSLS, ControlFunctionProbit
 from sagdiv.control_function import ControlFunction, pooled
 from sagdiv.datasets import make_binary
 from sagdiv.deviance import LocalModel, descend_deviance
@@ -243,6 +244,7 @@ def test_pooling_keeps_an_estimate_that_the_reference_contradicts(data):
 
 # Labels
 
+ENUM = pl.Enum(["b", "a"])
 LABELS = {
     "integers": (lambda y: y.astype(int), [0, 1]),
     "booleans": (lambda y: y.astype(bool), [0, 1]),
@@ -263,7 +265,7 @@ LABELS = {
     ),
     "polars words": (lambda y: pl.Series(np.where(y == 1, "yes", "no")), ["no", "yes"]),
     "polars enum": (
-        lambda y: pl.Series(np.where(y == 1, "a", "b"), dtype=pl.Enum(["b", "a"])),
+        lambda y: pl.Series(np.where(y == 1, "a", "b"), dtype=ENUM),
         ["b", "a"],
     ),
     "polars categories": (
@@ -279,6 +281,27 @@ LABELS = {
         ),
         ["loss", "win"],
     ),
+    # Numbers mean what they say, whatever the order in which somebody listed them.
+    "zero and one as categories": (
+        lambda y: pd.Categorical(y.astype(int), categories=[1, 0]),
+        [0, 1],
+    ),
+    "booleans as categories": (lambda y: pd.Series(y == 1).astype("category"), [0, 1]),
+    "numbers as categories": (lambda y: pd.Categorical(y + 1, categories=[2, 1]), [1, 2]),
+    "nullable booleans": (lambda y: pd.Series(y == 1).astype("boolean"), [0, 1]),
+    "pandas words": (
+        lambda y: pd.Series(np.where(y == 1, "yes", "no")).astype("string"),
+        ["no", "yes"],
+    ),
+    "frame of categories": (
+        lambda y: pd.DataFrame({"y": pd.Categorical(np.where(y == 1, "a", "b"), ["b", "a"])}),
+        ["b", "a"],
+    ),
+    "polars frame of an enum": (
+        lambda y: pl.DataFrame({"y": pl.Series(np.where(y == 1, "a", "b"), dtype=ENUM)}),
+        ["b", "a"],
+    ),
+    "polars frame of numbers": (lambda y: pl.DataFrame({"y": y.astype(int)}), [0, 1]),
     "numbered categories": (lambda y: pd.Series(y * 3 - 5).astype("category"), [-5, -2]),
 }
 
@@ -301,6 +324,18 @@ BAD_LABELS = {
     "numbers": (lambda y: y + np.arange(400), "y must be 0 or 1"),
     "only ones": (lambda y: np.ones(400), "y is 1 in every row; .* needs both 0 and 1"),
     "missing": (lambda y: np.where(y == 1, "a", None), "Input y contains NaN"),
+    "missing pandas word": (
+        lambda y: pd.Series(np.where(y == 1, "a", None)).astype("string"),
+        "Input y contains NaN: a label is missing",
+    ),
+    "missing boolean": (
+        lambda y: pd.Series(y == 1).astype("boolean").where(y == 1),
+        "Input y contains NaN: an outcome is missing",
+    ),
+    "words and numbers": (
+        lambda y: np.array([0 if v == 0 else "1" for v in y], dtype=object),
+        r"y mixes labels that have no order: 0 \(int\), '1' \(str\)",
+    ),
     "missing number": (lambda y: np.where(y == 1, 1, np.nan), "Input y contains NaN"),
     "two columns": (lambda y: np.column_stack([y, 1 - y]), "y must be one column"),
 }
@@ -365,6 +400,14 @@ def test_probabilities_need_a_binary_loss(data):
         assert "needs the loss of a binary outcome" in str(caught.value.__cause__)
 
 
+# One call for all: whoever does not need X does not mind it.
+def test_probabilities_of_the_open_door_take_x_too(data):
+    model = SAGDIV(loss=LOSSES[0], random_state=0).fit(data.X, data.y, data.Z)
+    np.testing.assert_array_equal(
+        model.predict_projected_proba(data.Z, data.X), model.predict_projected_proba(data.Z)
+    )
+
+
 def test_probabilities_with_exogenous_regressors(data):
     W = np.random.RandomState(5).normal(size=(400, 1))
     X = np.column_stack([data.X, W])
@@ -424,16 +467,25 @@ def test_scale_sensitivity_refits_under_each_scale(data, fitted):
         assert np.allclose(*found.relative, rtol=1e-6) == does_not_matter
 
 
+# loss=None is whatever it stands for in the estimator at hand.
+def test_scale_sensitivity_of_a_binary_baseline(data):
+    found = scale_sensitivity(ControlFunctionProbit(), data.X, data.y, data.Z, [1, 2], data.X)
+    np.testing.assert_allclose(found.relative[1], found.relative[0], rtol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("scales", "model", "message"),
     [
         ([], KernelSAGDIV(loss=LogisticLoss()), "scales is empty"),
         ([0.0], KernelSAGDIV(loss=LogisticLoss()), "scales must be a positive number, got 0.0"),
         ([1.0], KernelSAGDIV(loss=SquaredLoss()), "needs the loss of a binary outcome"),
+        ([1.0], KernelSAGDIV(), r"needs the loss of a binary outcome.*not SquaredLoss\(\)"),
+        (1.0, KernelSAGDIV(loss=LogisticLoss()), r"scales must be a list .* as in \[0.5, 1.0\]"),
+        ([1.0], TSLS(), r"one with a parameter loss, such as .*; TSLS has none"),
     ],
 )
 def test_scale_sensitivity_refuses(data, scales, model, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         scale_sensitivity(model, data.X, data.y, data.Z, scales, data.X)
 
 

@@ -26,6 +26,7 @@ ESTIMATORS = {
     "stochastic": KernelSAGDIV(batch_size=10, random_state=0),
     "paper": KernelSAGDIV.paper(random_state=0),
     "open": SAGDIV(outcome=LinearRegression(), step=inverse_sqrt, random_state=0),
+    "straight start": SAGDIV(init="linear", random_state=0),
     "tsls": TSLS(),
     "splines": TSLS("spline", n_knots=4),
     "sieve": SieveIV(random_state=0),
@@ -133,6 +134,8 @@ def test_another_version_of_the_same_format_is_read(path, saved, sample):
         ("subprocess", "Popen"),
         ("sagdiv.persistence", "os"),
         ("sagdiv.persistence", "import_module"),
+        ("sagdiv.persistence", "save"),
+        ("sagdiv.steps", "step_sizes"),
         ("sagdiv.kernel_sagdiv", "Gone"),
         ("sagdiv_evil", "Thing"),
     ],
@@ -168,6 +171,48 @@ def test_a_foreign_function_inside_is_refused(path):
     rewrite(path, change)
     with pytest.raises(ValueError, match="not a type of this library"):
         sagdiv.load(path)
+
+
+# Where a file may name a class it must not be able to call it with arguments of its own choice, or
+# to call any function at all.
+@pytest.mark.parametrize(
+    ("loader", "module", "name"),
+    [
+        ("ConstructorFromReduceNode", "sagdiv.kernel_sagdiv", "KernelSAGDIV"),
+        ("ConstructorFromReduceNode", "sagdiv.persistence", "save"),
+        ("ConstructorFromReduceNode", "sagdiv.steps", "inverse_sqrt"),
+        ("ListNode", "sagdiv.steps", "inverse_sqrt"),
+        ("FunctionNode", "sagdiv.persistence", "save"),
+    ],
+)
+def test_nothing_of_ours_is_called(path, loader, module, name):
+    def change(member, content):
+        if member != "schema.json":
+            return content
+        schema = json.loads(content)
+        attributes = schema["content"]["content"]
+        attributes["loss"] = {
+            "__module__": module,
+            "__class__": name,
+            "__loader__": loader,
+            "content": [] if loader == "ListNode" else attributes["loss"],
+        }
+        return json.dumps(schema).encode()
+
+    rewrite(path, change)
+    with pytest.raises(ValueError, match=rf"holds {module}\.{name}, which is not a type"):
+        sagdiv.load(path)
+
+
+def test_of_methods_predict_alone_is_saved(sample, tmp_path):
+    init = KernelSAGDIV().fit(sample.X, sample.y, sample.Z).predict
+    model = SAGDIV(init=init, random_state=0).fit(sample.X, sample.y, sample.Z)
+    sagdiv.save(model, tmp_path / "model.skops")
+    again = sagdiv.load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict(sample.X), model.predict(sample.X))
+    model.set_params(init=init.__self__.fit)
+    with pytest.raises(TypeError, match=r"it holds .*KernelSAGDIV\.fit, which is not a type"):
+        sagdiv.save(model, tmp_path / "model.skops")
 
 
 @pytest.mark.parametrize(

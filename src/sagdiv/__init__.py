@@ -4,7 +4,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from sagdiv._lazy import deep_names
+from sagdiv._lazy import deep_names, names_found
 
 if TYPE_CHECKING:
     from sagdiv.estimator import SAGDIV
@@ -52,4 +52,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_DEEP])
+    return names_found(__all__, _DEEP)

@@ -20,6 +20,7 @@ from sagdiv.validation import (
     check_labels,
     check_outcome,
     check_same_length,
+    check_table,
     check_varies,
     check_weights,
     column_names,
@@ -94,6 +95,8 @@ class IVRegressor(RegressorMixin, BaseEstimator):
         """
         if y is None:
             check_outcome(y, type(self).__name__)
+        check_table(X, "X", type(self).__name__)
+        check_table(Z, "Z", type(self).__name__)
         min_rows = self._min_rows if reset else 1
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=min_rows, reset=reset)
         y = self._check_outcome(y, reset)

@@ -41,5 +41,4 @@ class ProjectedProbability:
         X : array of shape (n, dx), default=None
             Needed for its exogenous columns, if there are any.
         """
-        projected = self.predict_projected(Z) if X is None else self.predict_projected(Z, X)
-        return self.loss_.mean(projected)
+        return self.loss_.mean(self.predict_projected(Z, X))

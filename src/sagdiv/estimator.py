@@ -200,8 +200,15 @@ class SAGDIV(ProjectedProbability, IVRegressor):
         X = self._check_predict_input(X)
         return self.y_scale_ * self._function(X, self._start(X))
 
-    def predict_projected(self, Z: Data) -> Array:
-        """Return P^[h^](z), the estimate of E[h(X)|Z = z], at the rows of Z, shape (n,)."""
+    def predict_projected(self, Z: Data, X: Data = None) -> Array:
+        """Return P^[h^](z), the estimate of E[h(X)|Z = z], at the rows of Z, shape (n,).
+
+        Parameters
+        ----------
+        Z : array of shape (n, dz)
+        X : array of shape (n, dx), default=None
+            Not used: no column of X is exogenous here. `KernelSAGDIV` has a use for it.
+        """
         check_is_fitted(self)
         nodes = self.P_.nodes_
         h = self._function(nodes, self._start(nodes))

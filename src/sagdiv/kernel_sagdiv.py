@@ -355,7 +355,7 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         return super()._check_extra(Z_extra)
 
     def _fit_maps(self, rows: RowBlocks | DaskRows, Z_extra: Array | None = None) -> FeatureMaps:
-        sample = rows.total(partial(_sketch, self._seed()))
+        sample = rows.total(partial(pilot_sketch, self._seed()))
         maps = self.x_features, self.z_features
         return FeatureMaps.fit(sample, self.n_features_in_, *maps, Z_extra)
 
@@ -411,5 +411,6 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
             )
 
 
-def _sketch(seed: int, X: Array, y: Array, Z: Array, weights: Array) -> Sketch:
+def pilot_sketch(seed: int, X: Array, y: Array, Z: Array, weights: Array) -> Sketch:
+    """Return the sample of rows [X, Z] from which feature maps are made."""
     return Sketch.of(np.column_stack([X, Z]), weights, _PILOT_ROWS, seed)

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import sklearn
 
+from sagdiv._lazy import NEEDS_TORCH
+
 __all__ = ["load", "save"]
 
 _FORMAT = 1
 _NOTE = "sagdiv.json"
+
+# A file may name classes of this library, as objects that get their attributes back, and no more of
+# it than this: a function is something that somebody calls.
+_FUNCTIONS = {"sagdiv.neural.networks.default_network", "sagdiv.steps.inverse_sqrt"}
+_METHODS = {"predict"}
+_LOADERS = {"ObjectNode", "TypeNode", "FunctionNode", "MethodNode"}  # none of which calls anything
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -31,7 +41,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ------
     TypeError
         If the model holds an object that is not this library's, NumPy's, SciPy's or scikit-learn's:
-        a function of one's own, say, or a network of torch. `load` would refuse it.
+        a function of one's own, say, or a network of torch. `load` would refuse it. The callback of
+        a `sagdiv.neural.Training` is left out.
     """
     skops_io = _skops()
     from sagdiv import __version__
@@ -39,13 +50,13 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     try:
         content = skops_io.dumps(model)
-        foreign = _foreign(skops_io.get_untrusted_types(data=content))
+        foreign = _foreign(skops_io.get_untrusted_types(data=content), content)
     except Exception as error:  # whatever skops has no recipe for
         raise TypeError(f"{type(model).__name__} cannot be saved: {error}") from error
     if foreign:
         raise TypeError(
             f"{type(model).__name__} cannot be saved: it holds {', '.join(foreign)}, which is not "
-            "this library's, and load would refuse it."
+            "a type of this library, and load would refuse it."
         )
     note = {"format": _FORMAT, "sagdiv": __version__, "scikit-learn": sklearn.__version__}
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -84,10 +95,11 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"format {_FORMAT}. Load it with the version that wrote it."
         )
     try:
-        types = skops_io.get_untrusted_types(file=path)
-        foreign = _foreign(types)
+        content = path.read_bytes()
+        types = skops_io.get_untrusted_types(data=content)
+        foreign = _foreign(types, content)
         if not foreign:
-            return skops_io.load(path, trusted=types)
+            return skops_io.loads(content, trusted=types)
     except ImportError:
         raise
     except Exception as error:  # a damaged file can fail anywhere
@@ -123,27 +135,44 @@ def _read_note(path: Path) -> dict[str, Any]:
     raise ValueError(f"{path} is damaged, or not a file that sagdiv.save wrote.")
 
 
-def _foreign(types: list[str]) -> list[str]:
-    return [name for name in types if not _is_ours(name)]
+def _foreign(types: list[str], content: bytes) -> list[str]:
+    """Return what must not be loaded, of the names that skops does not know itself."""
+    with ZipFile(BytesIO(content)) as archive:
+        schema = json.loads(archive.read("schema.json"))
+    called = {name for loader, name in _nodes(schema) if loader not in _LOADERS}
+    return [name for name in types if name in called or not _is_ours(name)]
+
+
+def _nodes(tree: Any) -> Iterator[tuple[str, str]]:
+    """Yield how, and of what type, each object of a file is to be made."""
+    if isinstance(tree, dict):
+        if "__loader__" in tree:
+            yield tree["__loader__"], f"{tree['__module__']}.{tree['__class__']}"
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for branch in tree:
+            yield from _nodes(branch)
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a name is that of a class, a function or a method that this package defines."""
-    module_name, _, member_name = name.rpartition(".")
-    owner_name, _, class_name = module_name.rpartition(".")
-    if class_name[:1].isupper():  # a method, which skops saves with the object that it belongs to
-        if not _is_ours(module_name):
-            return False
-        members = vars(getattr(import_module(owner_name), class_name))
-        return hasattr(members.get(member_name), "__code__")
+    """Whether a name is that of a class of this package, or of what else a file may name."""
+    if name in _FUNCTIONS:
+        return True
+    owner, _, member = name.rpartition(".")
+    return _is_class(name) or (member in _METHODS and _is_class(owner))
+
+
+def _is_class(name: str) -> bool:
+    module_name, _, class_name = name.rpartition(".")
     if module_name.split(".")[0] != "sagdiv":
         return False
     try:
-        member = getattr(import_module(module_name), member_name)
+        found = getattr(import_module(module_name), class_name)
     except (ModuleNotFoundError, AttributeError) as error:
         missing = getattr(error, "name", None) if isinstance(error, ImportError) else None
+        if missing == "torch":
+            raise ImportError(f"this model {NEEDS_TORCH}") from error
         if missing and not missing.startswith("sagdiv"):
             raise ImportError(f"this model needs {missing}, which is missing.") from error
         return False
-    is_definition = isinstance(member, type) or hasattr(member, "__code__")
-    return is_definition and member.__module__.split(".")[0] == "sagdiv"
+    return isinstance(found, type) and found.__module__.split(".")[0] == "sagdiv"

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from sagdiv._types import Array, Data
-from sagdiv.losses import LogisticLoss
+from sagdiv.binary import is_binary
 from sagdiv.validation import check_positive
 
 __all__ = ["ScaleSensitivity", "scale_sensitivity"]
@@ -63,15 +63,13 @@ def scale_sensitivity(
     X_grid : array of shape (m, dx)
         Where to evaluate h.
     """
+    if np.ndim(scales) != 1:
+        raise ValueError(f"scales must be a list of numbers, as in [0.5, 1.0], got {scales!r}.")
     if not len(scales):
         raise ValueError("scales is empty; give at least one.")
     for scale in scales:
         check_positive(scale, "scales")
-    loss: Any = LogisticLoss() if estimator.loss is None else estimator.loss
-    if isinstance(loss, type) or not (is_dataclass(loss) and getattr(loss, "binary", False)):
-        raise ValueError(
-            f"estimator needs the loss of a binary outcome, such as LogisticLoss(), not {loss!r}."
-        )
+    loss = _loss_of(estimator)
     models = [
         clone(estimator).set_params(loss=_with_scale(loss, float(scale))).fit(X, y, Z)
         for scale in scales
@@ -82,6 +80,22 @@ def scale_sensitivity(
         np.array([model.predict(X_grid) for model in models]),
         np.array([model.score(X, y, Z) for model in models]),
     )
+
+
+def _loss_of(estimator: Any) -> Any:
+    """Return the loss of an estimator, one that has a scale; None is what it stands for there."""
+    if not hasattr(estimator, "loss"):
+        name = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+        raise TypeError(
+            f"estimator must be one with a parameter loss, such as KernelSAGDIV(LogisticLoss()); "
+            f"{name} has none."
+        )
+    loss = type(estimator)._loss if estimator.loss is None else estimator.loss
+    if isinstance(loss, type) or not (is_dataclass(loss) and is_binary(loss)):
+        raise ValueError(
+            f"estimator needs the loss of a binary outcome, such as LogisticLoss(), not {loss!r}."
+        )
+    return loss
 
 
 def _with_scale(loss: Any, scale: float) -> Any:

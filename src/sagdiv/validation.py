@@ -21,6 +21,7 @@ __all__ = [
     "check_outcome",
     "check_positive",
     "check_same_length",
+    "check_table",
     "check_varies",
     "check_weights",
     "check_width",
@@ -42,6 +43,16 @@ def check_instruments(Z: Any, name: str = "Z") -> Array:
     if np.ndim(Z) == 1:
         Z = np.asarray(Z)[:, None]
     return check_array(Z, dtype=np.float64, input_name=name, ensure_min_samples=0)
+
+
+def check_table(A: Any, name: str, estimator_name: str) -> None:
+    """Check that A is not an array of images or the like."""
+    if getattr(A, "ndim", 0) > 2:
+        raise ValueError(
+            f"{name} has shape {tuple(A.shape)}, and {estimator_name} needs a table with one row "
+            "for each observation; DeepSAGDIV() takes images. (Found array with dim "
+            f"{A.ndim}.)"
+        )
 
 
 def check_component(
@@ -79,6 +90,8 @@ def check_outcome(y: Any, estimator_name: str) -> Array:
             f"{estimator_name} requires y to be passed, but the target y is None: y is the outcome."
         )
     y = np.asarray(y)
+    if y.dtype.kind == "O" and any(map(_is_missing, y.ravel())):  # pandas.NA has no float
+        raise ValueError("Input y contains NaN: an outcome is missing; drop these rows.")
     if y.ndim == 2 and y.shape[1] != 1:
         raise ValueError(f"y must be one column, got shape {y.shape}; fit one model for each.")
     y = column_or_1d(y, warn=True)
@@ -88,8 +101,9 @@ def check_outcome(y: Any, estimator_name: str) -> Array:
 def check_labels(y: Any, loss: Any, classes: Array | None = None) -> tuple[Array, Array]:
     """Return a binary outcome as zeros and ones, and the two labels they stand for.
 
-    Numbers and booleans must be 0 and 1. Of any other two labels the second one is 1: second in
-    the order of the categories of a pandas categorical, in alphabetical order otherwise.
+    Numbers and booleans must be 0 and 1, and mean that. Of any other two labels the second one is
+    1: second in the order of the categories of a categorical of words, in alphabetical order, or
+    that of numbers, otherwise.
 
     Parameters
     ----------
@@ -99,6 +113,7 @@ def check_labels(y: Any, loss: Any, classes: Array | None = None) -> tuple[Array
     classes : array of shape (2,), default=None
         Labels that are known already; None learns them, and needs to see both.
     """
+    y = _one_column(y)
     if not _are_names(y):
         numbers = check_outcome(y, "a binary loss")
         if classes is not None and not _are_names(classes):
@@ -109,10 +124,9 @@ def check_labels(y: Any, loss: Any, classes: Array | None = None) -> tuple[Array
             check_both(numbers, loss)
         return numbers, np.array([0.0, 1.0])
     labels = np.asarray(y, dtype=object).ravel()
-    if any(label is None or label != label for label in labels):
+    if any(map(_is_missing, labels)):
         raise ValueError("Input y contains NaN: a label is missing; drop these rows.")
-    order = _categories(y)
-    found = [label for label in order if label in set(labels)] if order else sorted(set(labels))
+    found = _in_order(set(labels), _categories(y))
     if classes is None:
         if len(found) != 2:
             shown = ", ".join(map(repr, found[:5])) + (", ..." if len(found) > 5 else "")
@@ -126,20 +140,51 @@ def check_labels(y: Any, loss: Any, classes: Array | None = None) -> tuple[Array
     return (labels == classes[1]).astype(np.float64), classes
 
 
+def _one_column(y: Any) -> Any:
+    """Return the only column of a data frame (pandas, polars), which knows its categories."""
+    if not hasattr(y, "columns") or np.shape(y)[1:] != (1,):
+        return y
+    return y.iloc[:, 0] if hasattr(y, "iloc") else y.get_columns()[0]
+
+
+def _in_order(labels: set[Any], categories: list[Any]) -> list[Any]:
+    if categories and not _are_numbers(categories):
+        return [label for label in categories if label in labels]
+    try:
+        return sorted(labels)
+    except TypeError:
+        kinds = {type(label).__name__: label for label in labels}
+        raise ValueError(
+            "y mixes labels that have no order: "
+            + ", ".join(f"{kinds[kind]!r} ({kind})" for kind in sorted(kinds))
+            + "; make all of them words, or all of them 0 and 1."
+        ) from None
+
+
 def _are_names(y: Any) -> bool:
-    """Return whether the elements of y are words, or pandas calls them categories."""
-    if _categories(y):
-        return True
+    """Return whether the elements of y are words, or categories other than 0 and 1."""
+    categories = _categories(y)
+    if categories:
+        return not (_are_numbers(categories) and set(categories) <= {0, 1})
     values = np.asarray(y)
     return values.dtype.kind in "US" or (
         values.dtype.kind == "O" and any(isinstance(value, str) for value in values.ravel())
     )
 
 
+def _are_numbers(values: list[Any]) -> bool:
+    return all(isinstance(value, Real | np.bool) for value in values)
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return bool(value is None or value != value)
+    except TypeError:  # pandas.NA is neither equal to itself nor not
+        return True
+
+
 def _categories(y: Any) -> list[Any]:
     """Return the categories of a data frame's column in the order its author gave; or none."""
-    if hasattr(y, "iloc") and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
-        y = y.iloc[:, 0]
     categories: Any = getattr(getattr(y, "dtype", None), "categories", None)
     # A polars Categorical has a registry here, in the order in which the process met the words.
     return list(categories.to_list()) if hasattr(categories, "to_list") else []

@@ -1,13 +1,18 @@
 """What `sagdiv fit` writes and prints, and that the other commands can use it."""
 
+import io
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import sagdiv
 from sagdiv.baselines import TSLS
+from sagdiv.cli.methods import LossName, Method, make_estimator
+from sagdiv.cli.progress import Stage
 
 FORMULA = "y ~ w + [x ~ z]"
 FILES = {
@@ -51,6 +56,28 @@ def test_a_result_is_complete(run, data, frame, folder):
 def test_quiet_says_nothing(run, data):
     result = run("fit", data, FORMULA, "--quiet")
     assert (result.code, result.out, result.err) == (0, "", "")
+
+
+# At a terminal the epochs of networks draw a bar; elsewhere, or when quiet, nobody listens to them.
+def test_a_bar_for_the_epochs_of_networks():
+    screen = io.StringIO()
+    stage = Stage(Console(file=screen, force_terminal=True, width=100), quiet=False)
+    with stage("fitting"):
+        for network in range(2):
+            for number in (1, 2):
+                stage.epochs(SimpleNamespace(number=number, n_epochs=7, loss=network))
+    text = screen.getvalue()
+    assert "fitting, network 2" in text
+    assert "epoch 2 of at most 7" in text
+    assert "━" in text
+    stage.epochs(SimpleNamespace(number=1, n_epochs=7, loss=0.0))  # between stages
+    assert Stage(Console(file=screen, force_terminal=True), quiet=True).epochs is None
+    assert Stage(Console(file=screen, force_terminal=False), quiet=False).epochs is None
+
+
+def test_the_deep_method_tells_of_its_epochs():
+    pytest.importorskip("torch", reason="needs the extra deep")
+    assert make_estimator(Method.deep, LossName.squared, 0, print).callback is print
 
 
 def test_progress_goes_to_standard_error(run, data):

@@ -302,6 +302,38 @@ def test_an_interrupt_while_replacing_keeps_the_old_result(run, data, folder, mo
     assert {path.name: path.read_bytes() for path in (folder / "result").iterdir()} == before
 
 
+# The sentence of the training, which names what to lower; no mistake of the library.
+def test_a_training_that_diverges(refused, data, monkeypatch):
+    def diverge(*_, **__):
+        raise FloatingPointError("training diverged: lower learning_rate.")
+
+    monkeypatch.setattr(sagdiv.cli.fitting, "from_formula", diverge)
+    line = refused("fit", data, FORMULA, "--method", "tsls")
+    assert line == "sagdiv: training diverged: lower learning_rate."
+
+
+WITHOUT_TORCH = """
+import sys
+
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, NoTorch())
+from sagdiv.cli.commands import commands
+commands(["fit", "data.csv", "y ~ w + [x ~ z]", "--method", "deep"])
+"""
+
+
+def test_without_torch(data):
+    result = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr.strip() == (
+        'sagdiv: DeepSAGDIV needs torch, which is not installed: pip install "sagdiv[deep]".'
+    )
+
+
 def test_out_of_memory(refused, data, monkeypatch):
     def exhaust(*args, **kwargs):
         raise MemoryError

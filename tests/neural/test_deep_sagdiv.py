@@ -1,8 +1,13 @@
 """`DeepSAGDIV`: what it promises, on trainings as short as tests can bear."""
 
+import json
 import pickle
 import subprocess
 import sys
+import threading
+import tracemalloc
+import zipfile
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -11,7 +16,7 @@ from sklearn.base import clone
 from torch import nn
 
 import sagdiv
-from sagdiv import SAGDIV, DeepSAGDIV, KernelSAGDIV
+from sagdiv import SAGDIV, DeepSAGDIV, KernelSAGDIV, baselines
 from sagdiv.datasets import make_binary, make_continuous, make_digits_iv
 from sagdiv.losses import LogisticLoss, PseudoHuberLoss
 from sagdiv.neural import (
@@ -22,8 +27,10 @@ from sagdiv.neural import (
     NeuralDensityRatio,
     NeuralOperator,
     NeuralOutcome,
+    OptimisticAdam,
     Training,
 )
+from sagdiv.neural.features import DEFAULT_TRAINING
 
 # What an instrument of so few rows can identify is not the question here.
 pytestmark = [
@@ -163,6 +170,63 @@ def test_callback_and_history(sample):
     assert len(epochs) == sum(len(history.loss) for history in histories)
 
 
+class Listener:
+    def __init__(self):
+        self.epochs, self.lock = [], threading.Lock()
+
+    def hear(self, epoch):
+        self.epochs.append(epoch)
+
+
+# The training stays the one that is meant for the features; only who watches it, and where it runs,
+# is said here.
+def test_device_and_callback_leave_the_training_as_it_is(sample, fitted):
+    listener = Listener()
+    model = clone(DEEP).set_params(callback=listener.hear, device="cpu")
+    model = clone(model).fit(sample.X, sample.y, sample.Z)
+    np.testing.assert_array_equal(model.predict(sample.X), fitted.predict(sample.X))
+    folds = model.features_.folds_
+    assert len(listener.epochs) == sum(len(fold.history_.loss) for fold in folds)
+    assert model.callback == listener.hear
+    assert pickle.loads(pickle.dumps(model)).callback is None
+    default = DeepSAGDIV(device="cpu", callback=print)._learner().training
+    expected = DEFAULT_TRAINING.get_params() | {"callback": print}
+    assert default.get_params() == expected
+    with pytest.raises(ValueError, match="device='abacus' cannot be used on this machine"):
+        fit(sample, device="abacus")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda t: paper(density_ratio=NeuralDensityRatio(MLP((5,)), t), random_state=0),
+        lambda t: paper(outcome=NeuralOutcome(training=t), random_state=0),
+        lambda t: paper(operator=NeuralOperator(MixtureDensity(2, training=t)), random_state=0),
+        lambda t: baselines.DirectNetwork(training=t, random_state=0),
+        lambda t: baselines.DeepGMM(training=t, random_state=0),
+        lambda t: baselines.DeepIV(MixtureDensity(2, training=SHORT), training=t, random_state=0),
+        lambda t: baselines.DeepIV(MixtureDensity(2, training=t), training=SHORT, random_state=0),
+    ],
+)
+def test_a_method_of_an_object_hears_of_the_epochs_of_every_network(make, sample):
+    listener = Listener()
+    model = make(clone(SHORT).set_params(callback=listener.hear))
+    clone(model).fit(sample.X, sample.y, sample.Z)
+    assert listener.epochs
+
+
+# What features leave open is filled in; what they say is kept.
+def test_features_keep_their_own_seed_and_shapes():
+    data = make_digits_iv("xz", 60, random_state=0)
+    X = data.X.reshape(60, -1)
+    own = clone(FEATURES).set_params(x_shape=(8, 8), random_state=7)
+    model = clone(DEEP).set_params(features=own).fit(X, data.y, data.Z)
+    fold = model.features_.folds_[0]
+    assert (fold.x_shape, fold.z_shape, fold.random_state) == ((8, 8), (8, 8), 7)
+    assert any(isinstance(m, nn.Conv2d) for m in fold.x_network_.module.modules())
+    assert own.z_shape is None
+
+
 # Reproducibility
 
 
@@ -246,6 +310,31 @@ def test_tiny_images_are_refused():
         clone(DEEP).fit(X, X[:, 0, 0], X)
 
 
+@pytest.mark.parametrize("make", [DeepSAGDIV.paper, KernelSAGDIV])
+@pytest.mark.parametrize("image", ["X", "Z"])
+def test_images_elsewhere_are_refused(make, image):
+    data = make_digits_iv("xz", 60, random_state=0)
+    tables = {"X": data.X.reshape(60, -1), "Z": data.Z.reshape(60, -1)}
+    arguments = tables | {image: getattr(data, image)}
+    name = type(make()).__name__
+    message = rf"{image} has shape \(60, 8, 8\), and {name} needs a table .* takes images"
+    with pytest.raises(ValueError, match=message):
+        make().fit(arguments["X"], data.y, arguments["Z"])
+
+
+# Neither while it is fitted nor while it predicts is there an array of n x n numbers.
+def test_many_rows_take_little_memory():
+    n = 20_000
+    data = make_continuous("sin", n, random_state=0)
+    tracemalloc.start()
+    try:
+        fit(data).predict(data.X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < n * n * 8 / 20
+
+
 # Keeping models
 
 
@@ -287,6 +376,50 @@ def test_images_in_one_file(tmp_path):
     np.testing.assert_array_equal(again.predict(data.X), model.predict(data.X))
 
 
+# The factory of a network is called when it is loaded: a file must not choose what that is.
+def test_a_file_does_not_choose_what_is_called(fitted, tmp_path):
+    pytest.importorskip("skops.io", reason="needs the extra io")
+    path, precious = tmp_path / "model.skops", tmp_path / "precious.txt"
+    precious.write_text("precious")
+    sagdiv.save(fitted, path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+
+    def corrupt(node):
+        if isinstance(node, dict):
+            if node.get("__class__") == "default_network":
+                node |= {"__class__": "save", "__module__": "sagdiv.persistence"}
+            for name, value in node.items():
+                if name == "n_outputs":
+                    value["content"] = json.dumps(str(precious))
+                corrupt(value)
+        elif isinstance(node, list):
+            for value in node:
+                corrupt(value)
+
+    schema = json.loads(members["schema.json"])
+    corrupt(schema)
+    members["schema.json"] = json.dumps(schema).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(ValueError, match=r"holds sagdiv.persistence.save, which is not a type"):
+        sagdiv.load(path)
+    assert precious.read_text() == "precious"
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.AdamW, OptimisticAdam])
+def test_callbacks_stay_and_optimizers_travel(sample, tmp_path, optimizer):
+    pytest.importorskip("skops.io", reason="needs the extra io")
+    training = clone(SHORT).set_params(optimizer=optimizer, callback=lambda epoch: None)
+    model = fit(sample, features=CanonicalFeatures(4, training=training))
+    sagdiv.save(model, tmp_path / "model.skops")
+    for again in (sagdiv.load(tmp_path / "model.skops"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.predict(sample.X), model.predict(sample.X))
+        assert again.features.training.optimizer is optimizer
+        assert again.features.training.callback is None
+
+
 def test_a_network_of_ones_own_is_not_saved_to_a_file(sample, tmp_path):
     pytest.importorskip("skops.io", reason="needs the extra io")
     model = fit(sample, features=clone(FEATURES).set_params(x_network=own_network))
@@ -318,14 +451,25 @@ def test_paper_is_the_configuration_of_the_paper_and_takes_overrides():
     for training in (ratio.training, outcome.training):
         assert (training.learning_rate, training.batch_size) == (1e-2, 512)
         assert training.row_visits == 150_000
+        assert training.validation_fraction == 0
     assert model.convex_set.radius == 10
     assert (model.warm_up, DeepSAGDIV.paper(warm_up=7).warm_up) == (100, 7)
 
 
-def test_paper_for_binary_outcomes_has_sigmoids_and_cross_entropy():
+# A network of constants would leave the start where it is. The true ratio has a standard deviation
+# of more than one.
+def test_the_ratio_of_the_paper_is_no_constant():
+    data = make_binary("sin", 300, random_state=10_000)
+    ratio = clone(DeepSAGDIV.paper(loss=LogisticLoss()).density_ratio).set_params(
+        n_pairings=2, training__row_visits=60_000, random_state=0
+    )
+    assert ratio.fit(data.X, data.Z).ratio(data.X, data.Z).std() > 0.5
+
+
+def test_paper_for_binary_outcomes_has_a_sigmoid_at_the_end_and_cross_entropy():
     model = DeepSAGDIV.paper(loss=LogisticLoss())
     assert model.outcome.loss == "cross_entropy"
-    assert model.outcome.network.activation == "sigmoid"
+    assert model.outcome.network.activation == "relu"
     data = make_binary("sin", 300, random_state=0)
     fitted = paper(
         loss=LogisticLoss(), outcome=clone(model.outcome).set_params(training=SHORT), random_state=0
@@ -347,16 +491,40 @@ class NoTorch:
 sys.meta_path.insert(0, NoTorch())
 import sagdiv
 sagdiv.KernelSAGDIV()
-assert "DeepSAGDIV" in dir(sagdiv)
-try:
-    from sagdiv import DeepSAGDIV
-except ImportError as error:
-    assert 'DeepSAGDIV needs torch' in str(error), error
-    assert 'pip install "sagdiv[deep]"' in str(error), error
-else:
-    raise AssertionError("imported")
+
+# Who looks at everything is not stopped by what is missing.
+assert "DeepSAGDIV" not in dir(sagdiv)
+import inspect, pydoc
+from sagdiv import baselines
+for module in (sagdiv, baselines):
+    inspect.getmembers(module)
+    pydoc.render_doc(module)
+
+def refused(statement, words):
+    try:
+        exec(statement)
+    except ImportError as error:
+        assert str(error) == words + ' needs torch, which is not installed: ' \
+            'pip install "sagdiv[deep]".', error
+    else:
+        raise AssertionError("done")
+
+refused("from sagdiv import DeepSAGDIV", "DeepSAGDIV")
+refused("from sagdiv.baselines import DeepIV", "DeepIV")
+refused("import sagdiv.neural", "sagdiv.neural")
+if len(sys.argv) > 1:
+    refused("sagdiv.load(sys.argv[1])", "this model")
 """
 
 
-def test_without_torch():
-    subprocess.run([sys.executable, "-c", WITHOUT_TORCH], check=True)
+def test_without_torch(fitted, tmp_path):
+    arguments = []
+    if find_spec("skops"):
+        arguments.append(str(tmp_path / "model.skops"))
+        sagdiv.save(fitted, *arguments)
+    subprocess.run([sys.executable, "-c", WITHOUT_TORCH, *arguments], check=True)
+
+
+def test_with_torch_its_names_are_listed():
+    assert "DeepSAGDIV" in dir(sagdiv)
+    assert "DeepIV" in dir(baselines)

@@ -239,6 +239,30 @@ def test_a_single_fold_holds_nothing_back(rows):
         assert (folds.of(A) == -1).all()
 
 
+# Holding rows back must leave a network some to learn from.
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_a_handful_of_rows_serves_one_network(n):
+    rng = np.random.RandomState(0)
+    X, Z = rng.normal(size=(2, n, 1))
+    learner = CrossFittedFeatures(SMALL, n_folds=4, random_state=0).fit(X, Z)
+    assert len(learner.folds_) == 1
+    assert np.isfinite(learner.transform_x(X)).all()
+    assert (learner.x_map_.folds.of(X) == -1).all()
+
+
+def test_rows_that_share_all_values_leave_somebody_to_learn_from():
+    values = np.repeat(np.arange(3.0), 3)[:, None]
+    learner = CrossFittedFeatures(SMALL, n_folds=2, random_state=0).fit(values, values[::-1])
+    assert np.isfinite(learner.transform_z(values)).all()
+
+
+def test_features_keep_a_seed_of_their_own(pair):
+    one, other = (
+        CrossFittedFeatures(SMALL, n_folds=2, random_state=seed).fit(*pair) for seed in (1, 2)
+    )
+    assert {fold.random_state for fold in one.folds_ + other.folds_} == {0}
+
+
 class Recorder(CanonicalFeatures):
     """Remembers what it was fitted on."""
 

@@ -10,6 +10,7 @@ from torch import nn
 from sagdiv.neural import MLP, ConvNet
 from sagdiv.neural.networks import Network, default_network
 from sagdiv.neural.training import reproducible
+from sagdiv.persistence import save
 
 pytestmark = pytest.mark.usefixtures("torch_state_untouched")
 
@@ -139,6 +140,43 @@ def test_what_is_pickled_knows_nothing_of_torch():
     assert set(state) == {"factory", "shape", "n_outputs", "location", "scale", "weights"}
     assert {type(weight) for weight in state["weights"].values()} == {np.ndarray}
     assert b"torch" not in pickle.dumps(state)
+
+
+# The way of a file that promised to run nothing: what it names as the factory would be called.
+@pytest.mark.parametrize("factory", [own_factory, save, nn.Linear, "MLP"])
+def test_state_with_a_factory_that_is_not_ours_is_refused(factory):
+    state = network(MLP(), (3,))[0].__getstate__() | {"factory": factory}
+    with pytest.raises(ValueError, match="is not a network of this library"):
+        Network.__new__(Network).__setstate__(state)
+
+
+def in_single_precision_only(shape, n_outputs):
+    class Offset(nn.Linear):
+        def forward(self, rows):
+            return super().forward(rows - torch.zeros(rows.shape)) @ torch.eye(n_outputs)
+
+    return Offset(shape[0], n_outputs)
+
+
+def without_outputs(shape, n_outputs):
+    return nn.Sequential(nn.Linear(shape[0], 1), nn.Flatten(0))
+
+
+NOT_NETWORKS = [
+    (nn.Linear(3, 2), TypeError, "function .* not an instance of Linear: every fit starts anew"),
+    ("relu", TypeError, "network must be a function .* not an instance of str"),
+    (lambda shape, n: 3, TypeError, "must return a torch.nn.Module, got an instance of int"),
+    (lambda shape, n: nn.Linear(3, 1), ValueError, r"shape \(2, 1\) for 2 rows; .* here \(2, 2\)"),
+    (without_outputs, ValueError, r"outputs of shape \(2,\)"),
+    (lambda shape, n: nn.Linear(4, n), ValueError, "fails on 2 rows of 3 numbers in single"),
+    (in_single_precision_only, ValueError, "in double precision, in which it is evaluated"),
+]
+
+
+@pytest.mark.parametrize(("factory", "error", "message"), NOT_NETWORKS)
+def test_what_is_no_network_is_refused_before_training(factory, error, message):
+    with pytest.raises(error, match=message):
+        network(factory, (3,))
 
 
 def test_columns_of_a_table_are_standardised_one_by_one():

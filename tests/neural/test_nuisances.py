@@ -1,6 +1,7 @@
 """Neural nuisances against naive versions of their formulas. Contracts: `tests/contracts`."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -69,6 +70,16 @@ def test_ratio_is_the_network_over_its_mean(ratio, pair):
     assert ratio.ratio(X, Z).mean() == pytest.approx(1, rel=1e-12)
 
 
+# Sorted rows are the same rows: their first few hundred say nothing of the mean over all pairs.
+def test_the_mean_over_pairs_does_not_hang_on_the_order_of_the_rows():
+    data = make_gaussian(3000, random_state=0)
+    order = np.argsort(data.Z[:, 0])
+    X, Z = data.X[order], data.Z[order]
+    ratio = NeuralDensityRatio(training=SHORT, random_state=0).fit(X, Z)
+    some = np.random.RandomState(1).permutation(3000)
+    assert ratio.ratio(X[some[:500]], Z[some[500:1000]]).mean() == pytest.approx(1, abs=0.1)
+
+
 def test_ratio_in_blocks(ratio, pair, monkeypatch):
     X, Z = pair
     whole = ratio.ratio(X, Z)
@@ -123,6 +134,12 @@ def test_outcome_in_other_units_is_the_same_outcome(rng):
 def test_outcome_refuses_an_unknown_loss():
     with pytest.raises(ValueError, match="loss must be 'squared' or 'cross_entropy'"):
         NeuralOutcome(loss="absolute").fit(np.zeros((9, 1)), np.zeros(9))
+
+
+@pytest.mark.parametrize("y", [np.linspace(0, 1, 9), np.arange(9) % 3, np.full(9, -1.0)])
+def test_cross_entropy_refuses_what_is_not_zero_or_one(y):
+    with pytest.raises(ValueError, match="y must be 0 or 1 for 'cross_entropy', got the values"):
+        NeuralOutcome(loss="cross_entropy").fit(np.zeros((9, 1)), y)
 
 
 def test_outcome_of_images():
@@ -230,6 +247,22 @@ def test_operator_keeps_a_bounded_set_of_nodes(rng):
     assert operator.nodes_.shape == (50, 1)
     assert operator.weights(Z).shape == (3000, 50)
     assert max(np.size(value) for value in vars(operator).values()) <= 50
+
+
+# In the place of the kernel operator: no array of n x n numbers while it is fitted, and none while
+# its weights are applied to blocks of rows.
+def test_operator_of_many_rows_takes_little_memory():
+    n = 20_000
+    data = make_gaussian(n, random_state=0)
+    operator = NeuralOperator(MixtureDensity(2, MLP((4,)), SHORT), random_state=0)
+    tracemalloc.start()
+    try:
+        operator.fit(data.X, data.Z)
+        operator.weights(data.Z[:1000])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < n * n * 8 / 20
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
 """Laws of the training loop, on problems whose solution is known."""
 
+import pickle
+import threading
+
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
 from torch import nn
 
-from sagdiv.neural import OptimisticAdam, Training
+from sagdiv.neural import CanonicalFeatures, OptimisticAdam, Training
 from sagdiv.neural.training import reproducible, split_rows
 
 pytestmark = pytest.mark.usefixtures("torch_state_untouched")
@@ -106,6 +110,16 @@ def test_validation_is_looked_at_as_often_as_asked():
     assert len(history.loss) == 10
     measured = np.flatnonzero(np.isfinite(history.validation)) + 1
     np.testing.assert_array_equal(measured, [4, 8, 10])  # the last epoch always
+
+
+# Between two looks nothing is known: stopping at epoch 5 would throw away what epoch 8 may show.
+def test_patience_runs_out_only_where_somebody_looked():
+    score = iter([3.0, 2.0, 1.0, 1.5, 1.5])
+    history = train(Constant(), score=lambda x, y: next(score), patience=1, check_every=4)
+    assert history.best_epoch == 12
+    measured = np.flatnonzero(np.isfinite(history.validation)) + 1
+    np.testing.assert_array_equal(measured, [4, 8, 12, 16])
+    assert len(history.loss) == 16
 
 
 def test_without_validation_rows_training_goes_to_the_end():
@@ -278,3 +292,44 @@ def test_optimism_settles_a_game_that_descent_does_not():
 
     assert distance(torch.optim.SGD) > 2
     assert distance(OptimisticAdam) < distance(torch.optim.SGD) / 4
+
+
+# A callback belongs to whoever gave it. One that is an object, or a method of one, must hear of the
+# epochs of every copy; one that can be neither copied nor pickled must not stand in the way.
+
+
+class Listener:
+    def __init__(self):
+        self.heard, self.lock = [], threading.Lock()
+
+    def __call__(self, epoch):
+        self.heard.append(epoch)
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_clones_share_the_callback(bound):
+    listener = Listener()
+    callback = listener.__call__ if bound else listener
+    training = clone(Training(callback=callback, patience=3))
+    assert training.callback == callback
+    assert training.patience == 3
+    nested = clone(CanonicalFeatures(training=training))
+    assert nested.training is not training
+    assert nested.training.callback == callback
+    with pytest.raises(TypeError):
+        clone(Training(learning_rate=threading.Lock()))
+
+
+def test_what_is_pickled_has_no_callback_and_the_same_optimizer():
+    for optimizer in (None, torch.optim.AdamW, OptimisticAdam):
+        training = Training(callback=Listener(), optimizer=optimizer, patience=3)
+        copy = pickle.loads(pickle.dumps(training))
+        assert copy.get_params() == training.get_params() | {"callback": None}
+        assert training.callback is not None
+
+
+@pytest.mark.parametrize("name", ["Gone", "lr_scheduler", "Optimizers", "nn"])
+def test_a_name_that_is_no_optimizer_is_refused(name):
+    state = Training().__getstate__() | {"optimizer": name}
+    with pytest.raises(ValueError, match=f"no optimizer of the name {name!r}"):
+        Training.__new__(Training).__setstate__(state)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sagdiv._lazy import deep_names
+from sagdiv._lazy import deep_names, names_found
 from sagdiv.baselines.boost_iv import BoostIV
 from sagdiv.baselines.control_function_probit import ControlFunctionProbit
 from sagdiv.baselines.dualiv import DualIV
@@ -55,4 +55,4 @@ __getattr__ = deep_names(__name__, _DEEP)
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_DEEP])
+    return names_found(__all__, _DEEP)

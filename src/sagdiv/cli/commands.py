@@ -144,16 +144,17 @@ def fit(
             raise UserError("--refits must be 0, for no bands, or at least 2.")
         text = _formula(formula, outcome, treatment, instrument, control)
         table = TableOptions(data, delimiter, decimal, encoding)
-        estimator = make_estimator(method, loss, seed)
-        with stages(quiet=quiet) as stage, new_folder(output, replace=replace) as folder:
-            found, notes = fit_table(
-                *(table, text, estimator, folder, stage),
-                na_action=na_action,
-                cluster=cluster,
-                level=level,
-                seed=seed,
-                n_refits=refits_of(method) if refits is None else refits,
-            )
+        with stages(quiet=quiet) as stage:
+            estimator = make_estimator(method, loss, seed, stage.epochs)
+            with new_folder(output, replace=replace) as folder:
+                found, notes = fit_table(
+                    *(table, text, estimator, folder, stage),
+                    na_action=na_action,
+                    cluster=cluster,
+                    level=level,
+                    seed=seed,
+                    n_refits=refits_of(method) if refits is None else refits,
+                )
         if not quiet:
             from sagdiv.cli.summary import print_summary
 

@@ -39,7 +39,7 @@ def one_line() -> Iterator[None]:
         ) from None
     except np.linalg.LinAlgError as error:
         raise _internal(error) from None
-    except (ValueError, TypeError, ImportError) as error:
+    except (ValueError, TypeError, ImportError, FloatingPointError) as error:
         if _follows_an_interrupt(error):  # which compiled modules may turn into an ImportError
             raise _interrupted() from None
         raise _exit(str(error) or repr(error), MISTAKE) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
@@ -38,8 +39,13 @@ class LossName(StrEnum):
     probit = "probit"
 
 
-def make_estimator(method: Method, loss_name: LossName, seed: int) -> Any:
-    """Return the estimator that the options name."""
+def make_estimator(
+    method: Method,
+    loss_name: LossName,
+    seed: int,
+    callback: Callable[[Any], None] | None = None,
+) -> Any:
+    """Return the estimator that the options name; a callback is told of the epochs of networks."""
     from sagdiv import KernelSAGDIV, baselines, losses
 
     loss = {
@@ -52,9 +58,9 @@ def make_estimator(method: Method, loss_name: LossName, seed: int) -> Any:
     if method is Method.paper:
         return KernelSAGDIV.paper(loss=loss, random_state=seed)
     if method is Method.deep:
-        from sagdiv.neural import DeepSAGDIV
+        from sagdiv import DeepSAGDIV
 
-        return DeepSAGDIV(loss=loss, random_state=seed)
+        return DeepSAGDIV(loss=loss, callback=callback, random_state=seed)
     if loss_name is not LossName.squared:
         raise UserError(f"--method {method} has the squared loss only; use --method kernel.")
     if method is Method.tsls:

@@ -1,5 +1,10 @@
 """Everything that needs PyTorch: ``pip install "sagdiv[deep]"``."""
 
+from sagdiv._lazy import NEEDS_TORCH, torch_is_there
+
+if not torch_is_there():
+    raise ModuleNotFoundError(f"sagdiv.neural {NEEDS_TORCH}", name="torch")
+
 from sagdiv.neural.cross_fitting import CrossFittedFeatures
 from sagdiv.neural.deep_sagdiv import DeepSAGDIV
 from sagdiv.neural.density_ratio import NeuralDensityRatio

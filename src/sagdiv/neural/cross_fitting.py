@@ -20,6 +20,7 @@ __all__ = ["CrossFittedFeatures", "HonestMap"]
 
 _ALIGNMENT_RIDGE = 1e-3
 _RARE = 10.0  # rows of one value; what more rows share cannot be learnt by heart
+_FEWEST_ROWS = 5  # that a network is trained on, where others are held back
 _LARGEST_GROUP = 0.1  # of a fold: rows that share values and are kept together
 
 
@@ -38,9 +39,11 @@ class CrossFittedFeatures(BaseEstimator):
     Parameters
     ----------
     features : CanonicalFeatures, default=None
-        What is fitted on each fold; None is `CanonicalFeatures` as it comes.
+        What is fitted on each fold; None is `CanonicalFeatures` as it comes. A ``random_state`` of
+        its own is the seed on every fold.
     n_folds : int, default=4
-        Raising it leaves more rows for each network and takes longer. 1 trains on all rows.
+        Raising it leaves more rows for each network and takes longer. 1 trains on all rows, as
+        happens where a handful of rows is all there is.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -72,13 +75,13 @@ class CrossFittedFeatures(BaseEstimator):
         check_integer(self.n_folds, "n_folds", at_least=1)
         rng = check_random_state(self.random_state)
         weights = np.ones(len(X)) if weights is None else weights
-        folds = paired_folds(X, Z, weights, self.n_folds, rng.randint(2**31 - 2))
-        x_fold, z_fold = (fold.of(A) for fold, A in zip(folds, (X, Z), strict=True))
+        folds, rows_of = _training_rows(X, Z, weights, self.n_folds, rng.randint(2**31 - 2))
         self.folds_, x_steps, z_steps = [], [], []
-        for k in range(self.n_folds):
-            rows = np.flatnonzero((x_fold != k) & (z_fold != k))
+        for rows in rows_of:
             learner = CanonicalFeatures() if self.features is None else clone(self.features)
-            learner.set_params(random_state=rng.randint(2**31 - 1))
+            seed = rng.randint(2**31 - 1)
+            if learner.random_state is None:
+                learner.set_params(random_state=seed)
             x, z, w = X[rows], Z[rows], weights[rows]
             self.folds_.append(learner.fit(x, z, w))
             first = self.folds_[0]
@@ -172,6 +175,21 @@ def paired_folds(
         Folds(x_keys[x_rare], fold[:n_x][x_rare], seed),
         Folds(z_keys[z_rare], fold[n_x:][z_rare], seed + 1),
     )
+
+
+def _training_rows(
+    X: Array, Z: Array, weights: Array, n_folds: int, seed: int
+) -> tuple[tuple[Folds, Folds], list[Rows]]:
+    """Return folds, and the rows that each network is trained on.
+
+    A single fold, all rows for one network, where there are too few of them to hold any back.
+    """
+    folds = paired_folds(X, Z, weights, n_folds, seed)
+    x_fold, z_fold = folds[0].of(X), folds[1].of(Z)
+    rows = [np.flatnonzero((x_fold != k) & (z_fold != k)) for k in range(n_folds)]
+    if n_folds > 1 and min(map(len, rows)) < _FEWEST_ROWS:
+        return _training_rows(X, Z, weights, 1, seed)
+    return folds, rows
 
 
 class HonestMap:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
 from torch import Tensor
 from torch.nn.functional import softplus
@@ -16,6 +16,7 @@ from sagdiv.validation import check_integer
 
 __all__ = ["NeuralDensityRatio"]
 
+DEFAULT_TRAINING = Training(batch_size=512, learning_rate=3e-3, weight_decay=5e-3)
 _PAIRS_PER_BLOCK = 250_000
 
 
@@ -72,7 +73,7 @@ class NeuralDensityRatio(BaseEstimator):
         """Fit on joint rows of X, shape (n, dx), and Z, shape (n, dz)."""
         check_integer(self.n_pairings, "n_pairings", at_least=1)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        training = clone(self.training) if self.training is not None else default_training()
+        training = self.training or DEFAULT_TRAINING
         rows = np.column_stack([X, Z])
         with reproducible(seed, training.device):
             self.network_ = Network(self.network or MLP(dropout=0.01), (rows.shape[1],), 1, rows)
@@ -80,7 +81,7 @@ class NeuralDensityRatio(BaseEstimator):
                 [self.network_.module], self._losses, self._inputs(X, Z), seed, score=self._score
             )
         self.mean_ = 1.0
-        self.mean_ = self._mean_over_pairs(X, Z)
+        self.mean_ = self._mean_over_pairs(X, Z, seed)
         return self
 
     def ratio(self, X: Array, Z: Array) -> Array:
@@ -116,10 +117,8 @@ class NeuralDensityRatio(BaseEstimator):
         )
         return 0.5 * apart.square().mean() - self._phi(x, z).mean()
 
-    def _mean_over_pairs(self, X: Array, Z: Array) -> float:
-        some = slice(0, int(_PAIRS_PER_BLOCK**0.5))
-        return float(self.ratio(X[some], Z[some]).mean())
-
-
-def default_training() -> Training:
-    return Training(batch_size=512, learning_rate=3e-3, weight_decay=5e-3)
+    def _mean_over_pairs(self, X: Array, Z: Array, seed: int) -> float:
+        # Rows may come in any order, sorted for example: a sample of each, drawn apart.
+        rng, size = check_random_state(seed), int(_PAIRS_PER_BLOCK**0.5)
+        x, z = (A[rng.permutation(len(A))[:size]] for A in (X, Z))
+        return float(self.ratio(x, z).mean())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh, svd
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from torch import Tensor
 
@@ -17,6 +17,7 @@ from sagdiv.validation import check_integer
 
 __all__ = ["CanonicalFeatures", "Rotation", "Variates", "canonical_rotations"]
 
+DEFAULT_TRAINING = Training(row_visits=300_000, learning_rate=5e-3, patience=15)
 _RANK_TOLERANCE = 1e-6
 
 
@@ -87,7 +88,7 @@ class CanonicalFeatures(BaseEstimator):
         """Fit on joint rows of X, shape (n, dx), and Z, shape (n, dz), that may have weights."""
         check_integer(self.n_features, "n_features", at_least=1)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        training = default_training() if self.training is None else clone(self.training)
+        training = self.training or DEFAULT_TRAINING
         weights = np.ones(len(X)) if weights is None else weights / weights.mean()
         with reproducible(seed, training.device):
             self.x_network_ = self._network(self.x_network, self.x_shape, X)
@@ -173,10 +174,6 @@ def low_rank_loss(f: Tensor, g: Tensor, weights: Tensor) -> Tensor:
     f, g = f - (share * f).sum(0), g - (share * g).sum(0)
     weighted_f, weighted_g = share * f, share * g
     return 0.5 * ((weighted_f.T @ f) * (weighted_g.T @ g)).sum() - (weighted_f * g).sum()
-
-
-def default_training() -> Training:
-    return Training(row_visits=300_000, learning_rate=5e-3, patience=15)
 
 
 def _whitener(G: Array) -> Array:

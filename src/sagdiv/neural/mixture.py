@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
 from torch import Tensor
 
@@ -77,7 +77,7 @@ class MixtureDensity(BaseEstimator):
         """Fit on joint rows of X, shape (n, dx), and Z, shape (n, dz)."""
         check_integer(self.n_components, "n_components", at_least=1)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        training = clone(self.training) if self.training is not None else Training()
+        training = self.training or Training()
         self.location_, self.scale_ = X.mean(axis=0), column_scales(X)
         with reproducible(seed, training.device):
             shape = (Z.shape[1],) if self.shape is None else self.shape

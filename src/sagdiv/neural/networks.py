@@ -129,6 +129,8 @@ class Network:
     rows it was asked for together with. Its module sees standardised rows: each column of a table
     by itself, all pixels of an image alike.
 
+    The constructor tries the module on two rows, and refuses one that breaks the contract.
+
     Parameters
     ----------
     factory : callable
@@ -140,10 +142,16 @@ class Network:
     """
 
     def __init__(self, factory: Factory, shape: Shape, n_outputs: int, rows: Array) -> None:
+        if isinstance(factory, nn.Module) or not callable(factory):
+            raise TypeError(
+                "network must be a function (shape, n_outputs) that returns a fresh "
+                f"torch.nn.Module, such as MLP(), not {_kind(factory)}: every fit starts anew."
+            )
         self.factory, self.shape, self.n_outputs = factory, shape, n_outputs
         self.module = factory(shape, n_outputs)
         columns = rows if len(shape) == 1 else rows.reshape(-1, 1)
         self.location, self.scale = columns.mean(axis=0), column_scales(columns)
+        _check_module(self.module, self.standardized(rows[:2]), n_outputs)
 
     def standardized(self, rows: Array) -> Array:
         """Return rows in the units of the module; in double precision, as offsets may be large."""
@@ -171,7 +179,21 @@ class Network:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Rebuild the module on the CPU."""
+        """Rebuild the module on the CPU, with factories of this library only.
+
+        This is the way of a file that promised to run nothing it brings along, and a factory is a
+        function that is called.
+        """
+        factory = state["factory"]
+        if type(factory) not in (MLP, ConvNet) and factory is not default_network:
+            raise ValueError(f"{_kind(factory)} is not a network of this library.")
+        self._rebuild(state)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Tell pickle, which trusts what it reads, how to bring back networks of one's own too."""
+        return _rebuilt, (self.__getstate__(),)
+
+    def _rebuild(self, state: dict[str, Any]) -> None:
         self.factory, self.n_outputs = state["factory"], state["n_outputs"]
         self.shape = tuple(state["shape"])
         self.location, self.scale = state["location"], state["scale"]
@@ -180,6 +202,42 @@ class Network:
         weights = {name: torch.as_tensor(a) for name, a in state["weights"].items()}
         self.module.load_state_dict(weights)
         self.module.double().eval()
+
+
+def _rebuilt(state: dict[str, Any]) -> Network:
+    network = Network.__new__(Network)
+    network._rebuild(state)
+    return network
+
+
+def _kind(thing: Any) -> str:
+    name = getattr(thing, "__qualname__", None)
+    return f"an instance of {type(thing).__name__}" if name is None else name
+
+
+def _check_module(module: Any, rows: Array, n_outputs: int) -> None:
+    """Check that a module maps rows to ``(n_rows, n_outputs)`` in single and double precision."""
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"network must return a torch.nn.Module, got {_kind(module)}.")
+    module.eval()
+    for dtype, words in ((torch.float32, "single"), (torch.float64, "double")):
+        try:
+            with torch.no_grad():
+                outputs = module.to(dtype)(tensor(rows, dtype))
+        except RuntimeError as error:
+            raise ValueError(
+                f"network fails on {len(rows)} rows of {rows.shape[1]} numbers in {words} "
+                f"precision, in which it is {'trained' if words == 'single' else 'evaluated'}: "
+                f"{str(error).splitlines()[0]}. Make tensors in forward with the dtype and the "
+                "device of its input."
+            ) from error
+        shape = tuple(getattr(outputs, "shape", ()))
+        if shape != (len(rows), n_outputs):
+            raise ValueError(
+                f"network returns a module with outputs of shape {shape} for {len(rows)} rows; "
+                f"they must have shape (n_rows, n_outputs), here {(len(rows), n_outputs)}."
+            )
+    module.float()
 
 
 def tensor(array: Array, dtype: torch.dtype = torch.float32) -> Tensor:

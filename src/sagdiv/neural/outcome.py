@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
@@ -15,8 +15,11 @@ from sagdiv._types import Array, Seed
 from sagdiv.kernels import column_scales
 from sagdiv.neural.networks import Factory, Network, Shape, default_network
 from sagdiv.neural.training import Training, reproducible
+from sagdiv.validation import check_zero_one
 
 __all__ = ["NeuralOutcome"]
+
+DEFAULT_TRAINING = Training(batch_size=512, learning_rate=3e-3, weight_decay=3e-3)
 
 
 class NeuralOutcome(RegressorMixin, BaseEstimator):
@@ -71,8 +74,10 @@ class NeuralOutcome(RegressorMixin, BaseEstimator):
         """Learn the regression of y, shape (n,), on Z, shape (n, dz)."""
         if self.loss not in ("squared", "cross_entropy"):
             raise ValueError(f"loss must be 'squared' or 'cross_entropy', got {self.loss!r}.")
+        if self.loss == "cross_entropy":
+            check_zero_one(y, self.loss)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        training = clone(self.training) if self.training is not None else default_training()
+        training = self.training or DEFAULT_TRAINING
         if self.loss == "squared":
             self.location_, self.scale_ = float(y.mean()), float(column_scales(y[:, None])[0])
         else:
@@ -96,7 +101,3 @@ class NeuralOutcome(RegressorMixin, BaseEstimator):
         if self.loss == "cross_entropy":
             return (binary_cross_entropy_with_logits(outputs, y),)
         return ((outputs - y).square().mean(),)
-
-
-def default_training() -> Training:
-    return Training(batch_size=512, learning_rate=3e-3, weight_decay=3e-3)

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
 from torch import Tensor, nn
 
 from sagdiv._types import Array
+from sagdiv.neural.callbacks import SharesCallback
 from sagdiv.neural.networks import tensor
 from sagdiv.validation import check_integer, check_positive
 
@@ -59,7 +59,7 @@ class History:
     best_epoch: int
 
 
-class Training(BaseEstimator):
+class Training(SharesCallback):
     """Mini-batches, Adam, and early stopping that brings back the best weights.
 
     Parameters
@@ -78,7 +78,8 @@ class Training(BaseEstimator):
     validation_fraction : float, default=0.2
         Share of rows kept from training to decide when to stop; 0 trains to the end.
     patience : int, default=30
-        Epochs without improvement after which training stops.
+        Epochs without improvement after which training stops, at the next look at the validation
+        rows.
     check_every : int, default=1
         Epochs between two looks at the validation rows.
     max_gradient_norm : float, default=10.0
@@ -86,7 +87,8 @@ class Training(BaseEstimator):
     device : str, default="cpu"
         Where to train ("cuda", "mps", ...); the trained network comes back to the CPU.
     callback : callable, default=None
-        Called with an `Epoch` after each epoch.
+        Called with an `Epoch` after each epoch. Clones share it; what is pickled or saved to a
+        file has none.
     """
 
     def __init__(
@@ -189,7 +191,8 @@ class Training(BaseEstimator):
                     kept = [_copy_weights(network) for network in networks]
             if self.callback is not None:
                 self.callback(Epoch(epoch, n_epochs, history[0, epoch - 1], latest))
-            if epoch - best_epoch >= self.patience:
+            looked = not math.isnan(history[1, epoch - 1])
+            if looked and epoch - best_epoch >= self.patience:
                 break
         if kept is not None:
             for network, weights in zip(networks, kept, strict=True):
@@ -228,6 +231,23 @@ class Training(BaseEstimator):
                 optimizer.step()
             total += float(values[0].detach()) * len(batch)
         return total / len(shuffled)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the parameters: an optimizer of torch by its name, which every machine knows."""
+        state = super().__getstate__()
+        name = getattr(self.optimizer, "__name__", "")
+        if name and getattr(torch.optim, name, None) is self.optimizer:
+            state["optimizer"] = name
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        name = state["optimizer"]
+        if isinstance(name, str):
+            optimizer = getattr(torch.optim, name, None)
+            if not (isinstance(optimizer, type) and issubclass(optimizer, torch.optim.Optimizer)):
+                raise ValueError(f"torch.optim has no optimizer of the name {name!r}.")
+            state = state | {"optimizer": optimizer}
+        super().__setstate__(state)
 
     def _diverged(self, what: str, value: float, epoch: int | None = None) -> FloatingPointError:
         where = "" if epoch is None else f" in epoch {epoch}"
