@@ -82,8 +82,8 @@ class IVRegressor(RegressorMixin, BaseEstimator):
             return -float(np.average(loss.value(y, h), weights=weights))
         Z = self._check_instruments(Z)
         check_same_length(X=h, y=y, Z=Z)
-        Z = self._all_instruments(self._check_predict_input(X), Z)
-        return -projected_risk(loss, y, h, Z, weights)
+        X = self._check_predict_input(X)
+        return -projected_risk(loss, X, y, h, self._all_instruments(X, Z), weights)
 
     def _check_fit_input(
         self, X: Data, y: Data, Z: Data, *, reset: bool = True
