@@ -25,6 +25,7 @@ from sagdiv.sketch import Sketch
 __all__ = ["Answer", "descend_on_moments", "descend_on_rows"]
 
 _RESIDUAL_ROWS = 20_000
+_ROUNDING = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,13 @@ def _default_step(n: float) -> float:
 
 
 def _residual_variance(mean: Moments, a: Array) -> float:
-    # Average of (y - phi'a)^2; the floor keeps an exact fit from dividing by zero.
-    return max(float(mean.yy - 2 * mean.cx @ a + a @ mean.Gx @ a), 1e-12 * mean.yy, 1e-300)
+    # Average of (y - phi'a)^2, y taken around its mean: what is left of its square is all rounding
+    # otherwise where y is far from zero. The floors keep an exact fit from dividing by zero.
+    level = mean.cx[0]
+    around = a - level * np.eye(1, len(a))[0]
+    cx, variance = mean.cx - level * mean.Gx[0], mean.yy - level**2
+    left = variance - 2 * cx @ around + around @ mean.Gx @ around
+    return max(float(left), 1e-12 * variance, _ROUNDING * mean.yy, 1e-300)
 
 
 def _residuals(
