@@ -26,7 +26,7 @@ from sagdiv.flow import FlowPath
 from sagdiv.losses import SquaredLoss
 from sagdiv.moments import Moments
 from sagdiv.operators import MeanEmbeddingOperator
-from sagdiv.protocols import LOSS_MEMBERS, Loss
+from sagdiv.protocols import LOCAL_LOSS_MEMBERS, Loss
 from sagdiv.rows import RowBlocks
 from sagdiv.sets import SupNormBall
 from sagdiv.sketch import Sketch
@@ -302,7 +302,7 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
             return partitions.with_exogenous(self._exogenous)
         weights = check_weights(sample_weight, len(X))
         rows = RowBlocks.of(X, y, Z, weights, self._exogenous, self.n_jobs)
-        if self._loss.binary:
+        if is_binary(self._loss):
             check_both(rows.y, self._loss, "every row that weighs something")
         return rows
 
@@ -311,7 +311,9 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
             check_positive(self.total_step, "total_step")
         if self.batch_size is not None:
             check_integer(self.batch_size, "batch_size", at_least=1)
-        check_component(self.loss, "loss", (*LOSS_MEMBERS, "d22", "width"))
+        check_component(self.loss, "loss", LOCAL_LOSS_MEMBERS)
+        if is_binary(self.loss):
+            check_component(self.loss, "loss", (*LOCAL_LOSS_MEMBERS, "mean"))
         loss = SquaredLoss() if self.loss is None else self.loss
         if self.batch_size is not None and not isinstance(loss, SquaredLoss):
             raise ValueError(

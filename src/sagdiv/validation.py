@@ -14,6 +14,7 @@ from sagdiv.kernels import column_scales
 
 __all__ = [
     "check_both",
+    "check_bound",
     "check_component",
     "check_instruments",
     "check_integer",
@@ -52,24 +53,31 @@ def check_component(
         return
     if isinstance(component, type):
         raise TypeError(f"{name} is the class {component.__name__}; pass an instance of it.")
-    if not all(hasattr(component, member) for member in members):
+    missing = [member for member in members if not hasattr(component, member)]
+    if missing:
         raise TypeError(
             f"{name} must be an object that offers {', '.join(members)}"
             + "".join(f", or the word {word!r}" for word in words)
-            + f"; got {component!r}."
+            + f"; got {component!r}, which has no {', '.join(missing)}."
         )
 
 
 def check_integer(value: Any, name: str, *, at_least: int) -> None:
     """Check that a parameter is an integer and not too small."""
-    if not isinstance(value, Integral) or value < at_least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
         raise ValueError(f"{name} must be an integer of at least {at_least}, got {value!r}.")
 
 
 def check_positive(value: Any, name: str) -> None:
     """Check that a parameter is a positive, finite number."""
-    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+    if isinstance(value, bool) or not (isinstance(value, Real) and 0 < float(value) < np.inf):
         raise ValueError(f"{name} must be a positive number, got {value!r}.")
+
+
+def check_bound(value: Any, name: str) -> None:
+    """Check that a parameter is a number, possibly infinite."""
+    if not isinstance(value, Real):
+        raise ValueError(f"{name} must be a number, got {value!r}.")
 
 
 def check_outcome(y: Any, estimator_name: str) -> Array:
