@@ -210,6 +210,28 @@ def test_weights(data):
     )
 
 
+def test_rows_without_weight_are_no_rows(data, frame):
+    y, weights = data.y.copy(), np.ones(N)
+    y[:1500], weights[:1500] = np.nan, 0
+    expected = KernelSAGDIV().fit(data.X[1500:], data.y[1500:], data.Z[1500:])
+    X, _, Z = arrays(data)
+    parts = [da.from_array(A, chunks=1100) for A in (y, weights)]
+    model = KernelSAGDIV().fit(X, parts[0], Z, sample_weight=parts[1])
+    assert_same(model, expected, data.X)
+    lazy = dd.from_pandas(frame.assign(sales=y, weight=weights), npartitions=5)
+    framed = KernelSAGDIV().fit(**take(lazy, *COLUMNS))
+    np.testing.assert_allclose(
+        framed.predict(frame[["price"]]), expected.predict(data.X), atol=1e-8
+    )
+
+
+@pytest.mark.filterwarnings("ignore::sagdiv.exceptions.WeakInstrumentWarning")
+def test_weights_that_add_up_to_one(data):
+    weights = da.full(N, 1 / N, chunks=1100)
+    with pytest.warns(UserWarning, match="sample_weight adds up to 1, and an integer weight"):
+        KernelSAGDIV().fit(*arrays(data), sample_weight=weights)
+
+
 def test_the_door_is_that_of_data_in_memory(data):
     X, y, Z = arrays(data)
     refuse("Z is constant: an instrument that never moves", X, y, Z * 0)

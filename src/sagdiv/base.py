@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from sagdiv.exceptions import NoInstrumentWarning
 from sagdiv.losses import SquaredLoss
 from sagdiv.protocols import Loss
 from sagdiv.risk import projected_risk
+from sagdiv.user_warning import warn
 from sagdiv.validation import (
     check_instruments,
     check_labels,
@@ -128,11 +128,10 @@ class IVRegressor(RegressorMixin, BaseEstimator):
         self._instrumented = False
         if reset:
             self.n_instruments_in_ = self.n_features_in_
-            warnings.warn(
+            warn(
                 "Z was not given: X is its own instrument, and the answer is an ordinary "
                 "regression, confounded if X is.",
                 NoInstrumentWarning,
-                stacklevel=4,
             )
 
     def _note_instruments(self, Z: Data, reset: bool) -> Array:

@@ -11,7 +11,6 @@ in the binary models of this package; that fixes the scale of b.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +25,7 @@ from sagdiv.damped import NOT_AT_REST, settle
 from sagdiv.deviance import LocalModel, Rest
 from sagdiv.first_stage import FirstStage
 from sagdiv.losses import ProbitLoss, SquaredLoss
+from sagdiv.user_warning import warn
 
 __all__ = ["ControlFunction", "pooled"]
 
@@ -86,8 +86,9 @@ class ControlFunction:
         # Where a line separates the outcomes the index runs away, but its direction, and with it
         # the answer, does not.
         if not settled and here.height() > _SEPARATED:
-            warnings.warn(
-                NOT_AT_REST.format(loss=loss, rounds=_MAX_ROUNDS), ConvergenceWarning, stacklevel=4
+            warn(
+                NOT_AT_REST.format(loss=loss, rounds=_MAX_ROUNDS),
+                ConvergenceWarning,
             )
         a = here.a
         reduced = a[1:p] + a[p:]  # the disturbance of P[h](Z) is reduced'v + e, with var e = 1

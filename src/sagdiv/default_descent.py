@@ -5,7 +5,6 @@ For the squared loss the moments are enough; any other loss visits the rows a fe
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +24,7 @@ from sagdiv.flow import Flow
 from sagdiv.moments import Moments
 from sagdiv.protocols import AdaptiveLoss, BinaryLoss, Loss
 from sagdiv.sketch import Sketch
+from sagdiv.user_warning import warn
 
 __all__ = ["Answer", "descend_on_moments", "descend_on_rows"]
 
@@ -136,8 +136,9 @@ def descend_on_rows(
         constant[0] = _level(loss, *outcomes)
         start, rest = descend(loss, constant)
     if not (start.settled and rest.settled):
-        warnings.warn(
-            NOT_AT_REST.format(loss=loss, rounds=MAX_ROUNDS), ConvergenceWarning, stacklevel=4
+        warn(
+            NOT_AT_REST.format(loss=loss, rounds=MAX_ROUNDS),
+            ConvergenceWarning,
         )
     dispersion, share = rest.model.dispersion, None
     coef = rest.flow.coefficients(t, dispersion)

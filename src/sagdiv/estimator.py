@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from inspect import signature
 from typing import Any, ClassVar, Literal
@@ -45,6 +44,7 @@ from sagdiv.protocols import (
 from sagdiv.sets import SupNormBall, WholeSpace
 from sagdiv.splitting import nuisance_split
 from sagdiv.steps import step_sizes
+from sagdiv.user_warning import warn
 from sagdiv.validation import check_both, check_component, check_integer, check_positive
 
 __all__ = ["SAGDIV"]
@@ -323,12 +323,11 @@ class SAGDIV(ProjectedProbability, IVRegressor):
                 "start inside it or choose a larger convex_set."
             )
         if claims(loss, "scales_with_outcome") and not convex_set.contains(r.mean(keepdims=True)):
-            warnings.warn(
+            warn(
                 f"y is {r.mean():.3g} of its standard deviations from zero on average, outside of "
                 f"the search set {convex_set!r}, where no h follows it; subtract its mean, or "
                 "choose a larger convex_set.",
                 BoundReachedWarning,
-                stacklevel=3,
             )
         representation = self._first_representation()
         in_coefficients = representation == "coefficients"
@@ -385,11 +384,10 @@ class SAGDIV(ProjectedProbability, IVRegressor):
 
     def _warn_if_asked(self, convex_set: ConvexSet) -> None:
         if self.representation == "coefficients":
-            warnings.warn(
+            warn(
                 f"an iterate left the search set {convex_set!r}; the descent was repeated on "
                 "values at the nodes, which can be projected.",
                 BoundReachedWarning,
-                stacklevel=4,
             )
 
 
