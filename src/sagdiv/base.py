@@ -10,6 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sagdiv._types import Array, Data
+from sagdiv.dask_rows import in_memory
 from sagdiv.exceptions import NoInstrumentWarning
 from sagdiv.losses import SquaredLoss
 from sagdiv.protocols import Loss
@@ -73,6 +74,7 @@ class IVRegressor(RegressorMixin, BaseEstimator):
                 "score needs Z: the model was fitted with an instrument, and without one only "
                 "the fit of the confounded regression could be measured."
             )
+        X, y, Z, sample_weight = map(in_memory, (X, y, Z, sample_weight))
         h = self.predict(X)
         y = self._check_outcome(y, reset=False)
         weights = check_weights(sample_weight, len(h))
@@ -92,6 +94,7 @@ class IVRegressor(RegressorMixin, BaseEstimator):
 
         With ``reset=False`` they are compared with those noted before.
         """
+        X, y, Z = map(in_memory, (X, y, Z))
         if y is None:
             check_outcome(y, type(self).__name__)
         min_rows = self._min_rows if reset else 1
@@ -154,10 +157,11 @@ class IVRegressor(RegressorMixin, BaseEstimator):
 
     def _check_predict_input(self, X: Data) -> Array:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        return validate_data(self, in_memory(X), dtype=np.float64, reset=False)
 
     def _check_instruments(self, Z: Any, name: str = "Z") -> Array:
         """Validate instrument values given after or besides the rows of the fit."""
+        Z = in_memory(Z)
         names, expected = column_names(Z), getattr(self, "instrument_names_in_", None)
         Z = check_instruments(Z, name)
         if Z.shape[1] != self.n_instruments_in_:
@@ -174,6 +178,7 @@ class IVRegressor(RegressorMixin, BaseEstimator):
 
     def _check_extra(self, Z_extra: Data) -> Array:
         """Validate instrument values that were observed without X and y."""
+        Z_extra = in_memory(Z_extra)
         if np.shape(Z_extra)[:1] == (0,):
             raise ValueError("Z_extra has no rows; leave it out.")
         return self._check_instruments(Z_extra, "Z_extra")

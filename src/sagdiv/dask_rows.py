@@ -16,7 +16,7 @@ from sagdiv.rows import RowBlocks, weighing_rows
 from sagdiv.sketch import Sketch
 from sagdiv.validation import check_instruments, check_outcome, check_same_length
 
-__all__ = ["DaskRows", "is_dask"]
+__all__ = ["DaskRows", "in_memory", "is_dask"]
 
 _SHOWN_ROWS = 100
 _SHOWN_OUTCOMES = 10
@@ -26,6 +26,11 @@ _FAN_IN = 8
 def is_dask(*collections: Any) -> bool:
     """Return whether any of these is a Dask collection, without importing Dask."""
     return any(hasattr(collection, "__dask_graph__") for collection in collections)
+
+
+def in_memory(collection: Any) -> Any:
+    """Return the data frame or array that a Dask collection computes; anything else as it is."""
+    return collection.compute() if is_dask(collection) else collection
 
 
 @dataclass(frozen=True)

@@ -76,9 +76,10 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         of the loss, and longer where there is clearly more to learn.
     exogenous : sequence of str or int, default=()
         Names or positions of the columns of X that are exogenous. They are their own instruments.
-    x_features, z_features : feature map, default=None
-        Functions of x and of z; None is `KernelFeatures` with automatic centres. A fitted map in
-        a `sklearn.frozen.FrozenEstimator` is used as it is.
+    x_features, z_features : feature map or scikit-learn transformer, default=None
+        Functions of x and of z; None is `KernelFeatures` with automatic centres. A transformer
+        adds its columns to the constant and the coordinates. A fitted map in a
+        `sklearn.frozen.FrozenEstimator` is used as it is.
     batch_size : int, default=None
         None follows the flow exactly. A number descends by stochastic gradients of so many rows
         at a time, with the same expectation; squared loss only.

@@ -40,8 +40,15 @@ def column_names(A: Any) -> NDArray[np.object_] | None:
 
 def check_instruments(Z: Any, name: str = "Z") -> Array:
     """Return Z as a finite float matrix; a single instrument may come as a vector."""
-    if np.ndim(Z) == 1:
+    shape = np.shape(Z)
+    if len(shape) not in (1, 2) or shape[1:] == (0,):
+        raise ValueError(
+            f"{name} must have a row for each observation and a column for each instrument, got "
+            + (f"an array of shape {shape}." if shape else f"{Z!r}.")
+        )
+    if len(shape) == 1:
         Z = np.asarray(Z)[:, None]
+    _check_numbers(Z, name, "encode categories, for example by sklearn's OneHotEncoder")
     return check_array(Z, dtype=np.float64, input_name=name, ensure_min_samples=0)
 
 
@@ -89,8 +96,24 @@ def check_outcome(y: Any, estimator_name: str) -> Array:
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] != 1:
         raise ValueError(f"y must be one column, got shape {y.shape}; fit one model for each.")
+    if y.ndim == 0:
+        raise ValueError(f"y must be one number for each row of X, got {y[()]!r}.")
     y = column_or_1d(y, warn=True)
+    _check_numbers(y, "y", "make them 0 and 1, for example by (y == label).astype(float)")
     return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
+
+
+def _check_numbers(A: Any, name: str, advice: str) -> None:
+    """Check that words, if there are any, are numbers in writing."""
+    values = np.asarray(A)
+    if values.dtype.kind not in "USO":
+        return
+    for value in values.ravel():
+        if isinstance(value, str):
+            try:
+                float(value)
+            except ValueError:
+                raise ValueError(f"{name} must be numbers, got {str(value)!r}; {advice}.") from None
 
 
 def check_labels(y: Any, loss: Any, classes: Array | None = None) -> tuple[Array, Array]:
