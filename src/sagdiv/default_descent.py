@@ -29,6 +29,7 @@ from sagdiv.user_warning import warn
 __all__ = ["Answer", "descend_on_moments", "descend_on_rows"]
 
 _RESIDUAL_ROWS = 20_000
+_GRAIN = 1e-3  # of the spread of y: a narrow loss need not be met more closely
 _MAX_LEVEL_DOUBLINGS = 100
 _ROUNDING = float(np.finfo(float).eps)
 
@@ -116,9 +117,9 @@ def descend_on_rows(
     t = _default_step(n) / loss.curvature if total_step is None else total_step
 
     def descend(
-        loss: Loss, near_start: Array | None = None, near_rest: Array | None = None
+        loss: Loss, near_start: Array, near_rest: Array | None = None, grain: float = 0.0
     ) -> tuple[Rest, Rest]:
-        return descend_deviance(total, loss, maps.z, stage, n_free, t, near_start, near_rest)
+        return descend_deviance(total, loss, maps.z, stage, n_free, t, near_start, near_rest, grain)
 
     def residuals(projected: Array) -> tuple[Array, Array]:
         sample = total(partial(_residuals, maps.z, projected, seed))
@@ -130,8 +131,11 @@ def descend_on_rows(
         # is learnt from y - P^[h](z). Neither averages tails.
         constant[0], wide = loss.first_guess(*outcomes)
         start, rest = descend(wide, constant)
-        loss = loss.adapted(*residuals(stage.B @ rest.a))
-        start, rest = descend(loss, start.a, rest.a)
+        grain = _GRAIN * wide.width
+        given, loss = loss, loss.adapted(*residuals(stage.B @ rest.a))
+        if loss.width < grain:  # what a fit that interpolates leaves is no scale to learn
+            loss = given.adapted(np.array([-grain, grain]))
+        start, rest = descend(loss, start.a, rest.a, grain)
     else:
         constant[0] = _level(loss, *outcomes)
         start, rest = descend(loss, constant)

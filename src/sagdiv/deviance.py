@@ -130,6 +130,7 @@ def descend_deviance(
     t: float,
     near_start: Array | None = None,
     near_rest: Array | None = None,
+    grain: float = 0.0,
 ) -> tuple[Rest, Rest]:
     """Return the affine start h_0, and where the flow from it comes to rest after total step t.
 
@@ -147,6 +148,8 @@ def descend_deviance(
     near_start, near_rest : arrays of shape (bx,), default=None
         Coefficients where to look for the two; None is zero for the first, and the first for the
         second.
+    grain : float, default=0.0
+        By how much P^[h] may move and still stand still, even if that is much to the loss.
     """
     P_gram = stage.B.T @ stage.Gz @ stage.B
 
@@ -177,7 +180,7 @@ def descend_deviance(
             objective,
             length,
             rounds=MAX_ROUNDS,
-            standstill=_STANDSTILL,
+            standstill=max(_STANDSTILL, grain / loss.width),
             reach=_REACH,
         )
         return replace(there, settled=settled)
