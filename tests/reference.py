@@ -198,10 +198,10 @@ def ridge_predictions(Psi, target, Psi_new, lam, weights, center):
 
 def out_of_fold(Psi, target, folds, weights, lam):
     """Ridge predictions of each fold from the others."""
-    center = sum(weights * target) / sum(weights)
     prediction = np.empty(len(target))
     for fold in set(folds):
         out = folds == fold
+        center = sum(weights[~out] * target[~out]) / sum(weights[~out])
         prediction[out] = ridge_predictions(
             Psi[~out], target[~out], Psi[out], lam, weights[~out], center
         )

@@ -89,6 +89,27 @@ def test_duplicated_rows_work(data, copies):
     assert np.abs(prediction).max() < 10 * data["y"].std()
 
 
+@pytest.mark.parametrize("columns", [np.s_[:, None, :], np.s_[:, :0]])
+def test_instruments_that_are_no_table(data, columns):
+    data["Z"] = data["Z"][columns]
+    refuse(data, r"Z must have a row for each observation and a column for each ins.*, got an arr")
+
+
+@pytest.mark.parametrize("name", ["y", "Z"])
+def test_a_number_is_no_column(data, name):
+    data[name] = 3.0
+    refuse(data, f"{name} must .*, got (np.float64\\()?3.0")
+
+
+@pytest.mark.parametrize("dtype", [str, object])
+def test_words(data, dtype):
+    words = np.where(data["y"] > 0, "yes", "no").astype(dtype)
+    refuse(data | {"y": words}, "y must be numbers, got '(yes|no)'; make them 0 and 1, for exam")
+    refuse(data | {"Z": words}, "Z must be numbers, got '(yes|no)'; encode categories, for exam")
+    written = data | {"Z": data["Z"].astype(str), "y": data["y"].astype(str)}
+    np.testing.assert_array_equal(fit(written).predict(data["X"]), fit(data).predict(data["X"]))
+
+
 def test_further_instruments_of_another_width(data):
     data["Z_extra"] = data["Z_extra"][:, :1]
     refuse(data, "Z_extra has 1 columns, but the instruments of the fit had 2")

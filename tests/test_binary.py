@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from scipy.special import expit
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from sagdiv import SAGDIV, KernelSAGDIV, scale_sensitivity
@@ -20,6 +21,7 @@ from sagdiv.first_stage import FirstStage
 from sagdiv.flow import Flow
 from sagdiv.losses import LogisticLoss, ProbitLoss, PseudoHuberLoss, SquaredLoss
 from sagdiv.plotting import ProjectedCalibrationDisplay, ScaleSensitivityDisplay
+from sagdiv.rows import RowBlocks
 from sagdiv.splitting import nuisance_split
 
 SCALE = 0.1**0.5
@@ -76,7 +78,7 @@ def test_blocks_of_rows_add_up(data, fitted):
         return LocalModel.of(LOSSES[0], psi[rows], c, data.y[rows], weights[rows])
 
     whole, parts = model(slice(None)), model(slice(0, 150)) + model(slice(150, None))
-    for name in ("n", "G", "c", "squared_slopes", "curvature"):
+    for name in ("n", "G", "c", "value", "squared_slopes", "curvature"):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-9)
 
 
@@ -176,7 +178,7 @@ def test_a_projection_of_a_thousand_scales_is_finite(data, loss):
     psi = np.column_stack([np.ones(400), data.Z])
     c = np.array([0.0, 1e3 * loss.scale, -1e3 * loss.scale])
     model = LocalModel.of(loss, psi, c, data.y, np.ones(400))
-    for name in ("G", "c", "squared_slopes", "curvature"):
+    for name in ("G", "c", "value", "squared_slopes", "curvature"):
         assert np.isfinite(getattr(model, name)).all()
     v = psi @ c
     for values in (loss.value(data.y, v), loss.d2(data.y, v), loss.d22(data.y, v), loss.mean(v)):
@@ -216,6 +218,24 @@ def test_the_control_function_is_a_probit_on_x_and_the_residuals(data):
 
     found = ControlFunction(Columns(), Columns(), B).fit(total, 0.7)
     np.testing.assert_allclose(found, s * a[:2], rtol=1e-6)
+
+
+def test_the_probit_of_outcomes_that_a_line_separates_has_a_direction(rng):
+    # The index runs away, the answer does not: h is scaled by the disturbance of P[h](Z).
+    Z = rng.normal(size=(200, 1))
+    X = Z + 0.5 * rng.normal(size=(200, 1))
+    rows = RowBlocks(X, (X[:, 0] > 0).astype(float), Z, np.ones(200))
+    B = np.linalg.lstsq(Columns().transform(Z), Columns().transform(X), rcond=None)[0]
+    intercept, slope = ControlFunction(Columns(), Columns(), B).fit(rows.total, 1.0)
+    assert 0 < slope < 10
+    assert abs(intercept) < 0.3 * slope
+
+
+@pytest.mark.filterwarnings("ignore::sagdiv.exceptions.WeakInstrumentWarning")
+def test_outcomes_that_the_instrument_separates_have_no_rest():
+    few = make_binary("linear", 15, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="has not come to rest after 50 rounds"):
+        KernelSAGDIV(LogisticLoss(SCALE)).fit(few.X, few.y, few.Z)
 
 
 def test_the_answer_is_between_the_descent_and_the_probit(data, fitted):
@@ -359,7 +379,7 @@ def test_labels_of_another_fit(data):
 
 
 def test_rows_that_weigh_nothing_do_not_count_as_a_class(data):
-    with pytest.raises(ValueError, match="y is 1 in every row that weighs something"):
+    with pytest.raises(ValueError, match="y is 1 in every row"):
         KernelSAGDIV(loss=LOSSES[0]).fit(data.X, data.y, data.Z, sample_weight=data.y)
 
 

@@ -134,6 +134,20 @@ def test_without_instruments(data):
     assert_same(KernelSAGDIV().fit(X, y), KernelSAGDIV().fit(data.X, data.y), data.X)
 
 
+def test_what_stays_in_memory_is_computed(data, frame):
+    lazy = dd.from_pandas(frame, npartitions=5)
+    model, parts = KernelSAGDIV().fit(**take(frame)), take(lazy)
+    np.testing.assert_array_equal(model.predict(parts["X"]), model.predict(frame[["price"]]))
+    assert model.score(**parts) == model.score(**take(frame))
+    expected = KernelSAGDIV().fit(**take(frame), Z_extra=frame[["tax", "rain"]])
+    further = KernelSAGDIV().fit(**parts, Z_extra=parts["Z"])
+    assert_same(further, expected, frame[["price"]])
+    paper = KernelSAGDIV.paper(random_state=0)
+    lazy_answer = paper.fit(**take(lazy.partitions[0])).predict(parts["X"].partitions[0])
+    some = frame[: len(lazy_answer)]
+    np.testing.assert_array_equal(paper.fit(**take(some)).predict(some[["price"]]), lazy_answer)
+
+
 # What is refused
 
 
@@ -210,6 +224,28 @@ def test_weights(data):
     )
 
 
+def test_rows_without_weight_are_no_rows(data, frame):
+    y, weights = data.y.copy(), np.ones(N)
+    y[:1500], weights[:1500] = np.nan, 0
+    expected = KernelSAGDIV().fit(data.X[1500:], data.y[1500:], data.Z[1500:])
+    X, _, Z = arrays(data)
+    parts = [da.from_array(A, chunks=1100) for A in (y, weights)]
+    model = KernelSAGDIV().fit(X, parts[0], Z, sample_weight=parts[1])
+    assert_same(model, expected, data.X)
+    lazy = dd.from_pandas(frame.assign(sales=y, weight=weights), npartitions=5)
+    framed = KernelSAGDIV().fit(**take(lazy, *COLUMNS))
+    np.testing.assert_allclose(
+        framed.predict(frame[["price"]]), expected.predict(data.X), atol=1e-8
+    )
+
+
+@pytest.mark.filterwarnings("ignore::sagdiv.exceptions.WeakInstrumentWarning")
+def test_weights_that_add_up_to_one(data):
+    weights = da.full(N, 1 / N, chunks=1100)
+    with pytest.warns(UserWarning, match="sample_weight adds up to 1, and an integer weight"):
+        KernelSAGDIV().fit(*arrays(data), sample_weight=weights)
+
+
 def test_the_door_is_that_of_data_in_memory(data):
     X, y, Z = arrays(data)
     refuse("Z is constant: an instrument that never moves", X, y, Z * 0)
@@ -220,6 +256,12 @@ def test_the_door_is_that_of_data_in_memory(data):
     refuse(r"y must be 0 or 1 for LogisticLoss", X, y, Z, loss=LogisticLoss())
     refuse(r"y is 1 in every row", X, y * 0 + 1, Z, loss=LogisticLoss())
     refuse("batch_size draws single rows and needs them in memory", X, y, Z, batch_size=10)
+
+
+def test_labels_that_are_words(data, frame):
+    lazy = dd.from_pandas(frame.assign(sales=np.where(data.y > 0, "yes", "no")), npartitions=5)
+    message = r"In partition \d .*: y must be numbers, got '(yes|no)'; make them 0 and 1, for exam"
+    refuse(message, **take(lazy), loss=LogisticLoss())
 
 
 def test_values_of_a_binary_outcome_are_checked_between_the_extremes(data):

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 
 from sagdiv import KernelSAGDIV
 from sagdiv.datasets import make_continuous
-from sagdiv.exceptions import WeakInstrumentWarning
+from sagdiv.exceptions import NoInstrumentWarning, WeakInstrumentWarning
 from sagdiv.feature_maps import FeatureMaps
 from sagdiv.features import KernelFeatures
 from sagdiv.first_stage import FirstStage
@@ -243,12 +243,115 @@ def test_names_and_positions_of_exogenous_columns_mean_the_same():
         ([2], "exogenous names 2, which is not a column of X"),
         ([-1], "exogenous names -1"),
         ("w", r"exogenous must be a list of columns, as in \['w'\]"),
+        (1, r"exogenous must be a list of columns, as in \[1\]"),
+        (None, r"exogenous must be a list of names or positions of columns of X, \(\) for none"),
+        ([False, True], r"exogenous has False: masks are not .* numpy.flatnonzero\(mask\)"),
+        (np.array([False, True]), "exogenous has False: masks are not understood"),
     ],
+    ids=str,
 )
 def test_unknown_exogenous_columns(exogenous, message):
     X, y, z = confounded_with_covariate(50, seed=0)
     with pytest.raises(ValueError, match=message):
         KernelSAGDIV(exogenous=exogenous).fit(X, y, z)
+
+
+@pytest.mark.parametrize(
+    "exogenous",
+    [[1], [1, 1], ["w", 1], ("w",), np.array([1]), [np.int64(1)], np.array(["w"]), pd.Index(["w"])],
+    ids=repr,
+)
+def test_exogenous_columns_in_other_words(exogenous):
+    X, y, z = confounded_with_covariate(100, seed=0)
+    expected = KernelSAGDIV(exogenous=["w"]).fit(X, y, z)
+    model = KernelSAGDIV(exogenous=exogenous).fit(X, y, z)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+
+
+@pytest.mark.parametrize("labels", [[10, 20], [1, 0]])
+def test_labels_that_are_numbers_are_not_taken_for_positions(labels):
+    X, y, z = confounded_with_covariate(100, seed=0)
+    with pytest.raises(ValueError, match=r"columns of X are labelled \[.*: label or position"):
+        KernelSAGDIV(exogenous=labels[1:]).fit(X.set_axis(labels, axis=1), y, z)
+    default = X.set_axis([0, 1], axis=1)
+    expected = KernelSAGDIV(exogenous=["w"]).fit(X, y, z).predict(X)
+    np.testing.assert_array_equal(
+        KernelSAGDIV(exogenous=[1]).fit(default, y, z).predict(default), expected
+    )
+
+
+@weak_instruments_are_fine
+def test_rows_without_weight_are_no_rows(rng):
+    data = make_continuous("sin", 100, random_state=0)
+    weights = np.repeat([0.0, 1.0], [50, 50])
+    X, y, Z = data.X.copy(), data.y.copy(), data.Z.copy()
+    X[0], y[1], Z[2] = np.nan, np.inf, np.nan
+    model = KernelSAGDIV().fit(X, y, Z, sample_weight=weights)
+    expected = KernelSAGDIV().fit(data.X[50:], data.y[50:], data.Z[50:])
+    np.testing.assert_allclose(model.predict(data.X), expected.predict(data.X), atol=1e-9)
+    frames = pd.DataFrame(X), pd.Series(y), pd.DataFrame(Z)
+    framed = KernelSAGDIV().fit(*frames, sample_weight=pd.Series(weights))
+    np.testing.assert_allclose(framed.predict(data.X), expected.predict(data.X), atol=1e-9)
+    constant = np.where(weights[:, None] > 0, 1.0, data.X)
+    with pytest.raises(ValueError, match="X is constant"):
+        KernelSAGDIV().fit(constant, data.y, data.Z, sample_weight=weights)
+    with pytest.raises(ValueError, match=r"2 sample\(s\).* while a minimum of 9 is required"):
+        KernelSAGDIV().fit(data.X, data.y, data.Z, sample_weight=np.arange(100) < 2)
+
+
+@pytest.mark.filterwarnings("ignore::sagdiv.exceptions.WeakInstrumentWarning")
+def test_weights_that_add_up_to_one_are_a_tiny_sample():
+    data = make_continuous("sin", 100, random_state=0)
+    with pytest.warns(UserWarning, match="sample_weight adds up to 1, .* divide the weights by th"):
+        KernelSAGDIV().fit(data.X, data.y, data.Z, sample_weight=np.full(100, 0.01))
+
+
+def test_warnings_point_at_the_line_that_calls():
+    data = make_continuous("sin", 100, random_state=0)
+    for model in (KernelSAGDIV(), KernelSAGDIV.paper(random_state=0)):
+        with pytest.warns(NoInstrumentWarning) as found:
+            model.fit(data.X, data.y)
+        assert found[0].filename == __file__
+    with pytest.warns(WeakInstrumentWarning) as found:
+        KernelSAGDIV().fit(data.X, data.y, np.random.RandomState(1).normal(size=100))
+    assert found[0].filename == __file__
+
+
+@pytest.mark.filterwarnings("ignore::sagdiv.exceptions.WeakInstrumentWarning")
+def test_stochastic_steps_with_a_binary_treatment_and_instrument(rng):
+    Z = rng.randint(2, size=(200, 1)).astype(float)
+    X = np.where(rng.uniform(size=(200, 1)) < 0.8, Z, 1 - Z)
+    y = X[:, 0] + rng.normal(size=200)
+    exact = KernelSAGDIV(total_step=5.0).fit(X, y, Z)
+    stochastic = KernelSAGDIV(total_step=5.0, batch_size=5).fit(X, y, Z)
+    np.testing.assert_allclose(stochastic.predict(X), exact.predict(X), atol=1e-9)
+
+
+@weak_instruments_are_fine
+def test_a_block_after_a_fit_with_another_loss_is_refused():
+    data = make_continuous("sin", 100, random_state=0)
+    model = KernelSAGDIV(LogisticLoss()).fit(data.X, data.y > 0, data.Z)
+    with pytest.raises(ValueError, match=r"partial_fit cannot add to a fit with LogisticLoss\("):
+        model.set_params(loss=None).partial_fit(data.X, data.y, data.Z)
+    model.fit(data.X, data.y, data.Z).partial_fit(data.X, data.y, data.Z)
+
+
+def test_ridges_are_those_of_the_first_stage_and_of_the_ratio():
+    # P^ is psi'(Gz + Lambda)^-1 C'a, and M of the ratio (Gx + Lx)^-1 C (Gz + Lambda)^-1.
+    data = make_continuous("sin", 300, random_state=0)
+    model = KernelSAGDIV().fit(data.X, data.y, data.Z)
+    mean = model.moments_.averages
+    B = np.linalg.solve(mean.Gz + np.diag(model.z_ridge_), mean.C.T)
+    np.testing.assert_allclose(model.P_.B, B, atol=1e-8)
+    M = np.linalg.solve(mean.Gx + np.diag(model.x_ridge_), B.T)
+    np.testing.assert_allclose(model.Phi_.M_, M, atol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e160, 1e200])
+def test_outcomes_whose_squares_overflow_are_refused(unit):
+    data = make_continuous("sin", 100, random_state=0)
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="sums of squares of y"):
+        KernelSAGDIV().fit(data.X, data.y * unit, data.Z)
 
 
 def test_projection_needs_the_exogenous_columns():

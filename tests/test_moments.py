@@ -61,6 +61,10 @@ def test_every_symbol_is_its_sum(rows):
         )
 
 
+def test_sums_that_agree_are_one_element_of_a_set(rows):
+    assert len({Moments.of(*rows), Moments.of(*rows)}) == 1
+
+
 def test_swapped_exchanges_the_roles(rows):
     phi, psi, y, w = rows
     swapped = Moments.of(phi, psi, y, w).swapped

@@ -30,7 +30,10 @@ def far(X):
         ({"operator": "kernel"}, r"operator must be .* fit, weights, or the word 'ratio'; got 'ke"),
         ({"outcome": "seen"}, r"outcome must be .* fit, predict, or the word 'observed'; got"),
         ({"outcome": np.mean}, r"outcome must be .* fit, predict"),
-        ({"loss": "squared"}, "loss must be an object that offers value, d2, mean"),
+        (
+            {"loss": "squared"},
+            "loss must be .* value, d2, domain; got .squared., which has no value",
+        ),
         ({"convex_set": 10.0}, "convex_set must be an object that offers project, contains; got"),
         ({"init": "2sls"}, "init must be an object that .* or the word 'linear'; got '2sls'"),
         ({"density_ratio": KernelDensityRatio}, "density_ratio is the class KernelDensityRatio"),

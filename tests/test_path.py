@@ -11,7 +11,7 @@ from sagdiv import path as path_module
 from sagdiv.density_ratio import KernelDensityRatio
 from sagdiv.exceptions import BoundReachedWarning
 from sagdiv.losses import LogisticLoss, SquaredLoss
-from sagdiv.sets import SupNormBall, WholeSpace
+from sagdiv.sets import Interval, SupNormBall, WholeSpace
 
 X_WIDE = np.linspace(-15, 15, 301)[:, None]
 
@@ -103,6 +103,15 @@ def test_an_outcome_far_from_zero_is_out_of_reach(sample):
         SAGDIV(random_state=0).fit(sample.X, sample.y + 15 * sample.y.std(), sample.Z)
     far = SupNormBall(30.0)
     SAGDIV(convex_set=far, random_state=0).fit(sample.X, sample.y + 15 * sample.y.std(), sample.Z)
+
+
+def test_a_mean_outside_of_the_set_by_less_than_its_noise_is_not_out_of_reach(sample):
+    # Three standard errors of the mean of the 60 rows of the descent are 0.39 of y's deviation.
+    unit, positive = sample.y.std(), Interval(0.0, np.inf)
+    centred = sample.y - sample.y.mean()
+    SAGDIV(convex_set=positive, random_state=0).fit(sample.X, centred - 0.2 * unit, sample.Z)
+    with pytest.warns(BoundReachedWarning, match=r"^y is -0\.\d+ of its standard deviations"):
+        SAGDIV(convex_set=positive, random_state=0).fit(sample.X, centred - 0.8 * unit, sample.Z)
 
 
 def test_one_step(sample):

@@ -84,6 +84,10 @@ def test_cross_fitted_ridge_never_sees_the_row_it_predicts(rng):
     pure_noise = rng.normal(size=40)
     prediction = cross_fitted_ridge(Psi, pure_noise, folds, np.ones(40))
     assert np.corrcoef(prediction, pure_noise)[0, 1] < 0.2
+    # Not even through the level: a common shift of one fold leaves its own predictions alone.
+    shifted = pure_noise + 5.0 * (folds == 0)
+    level = cross_fitted_ridge(np.zeros((40, 1)), shifted, folds, np.ones(40))
+    np.testing.assert_allclose(level[folds == 0], pure_noise[folds != 0].mean())
 
 
 def test_one_fold_falls_back_on_the_mean(rng):

@@ -10,8 +10,14 @@ from sagdiv.risk import projected_risk
 LOSS = SquaredLoss()
 
 
-def risk(y, h, Z, weights=None, loss=LOSS):
-    return projected_risk(loss, y, h, Z, np.ones(len(y)) if weights is None else weights)
+def risk(y, h, Z, weights=None, loss=LOSS, X=None):
+    X = np.empty((len(y), 0)) if X is None else X
+    return projected_risk(loss, X, y, h, Z, np.ones(len(y)) if weights is None else weights)
+
+
+def cell_means(Z, h):
+    """Return E[h|Z] of a discrete Z exactly: the average of h over the rows with the same Z."""
+    return np.array([h[(z == Z).all(axis=1)].mean() for z in Z])
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +83,57 @@ def test_binary_truth_beats_its_negative():
     assert risk(data.y, h, data.Z, loss=loss) < risk(data.y, 0 * h, data.Z, loss=loss)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7])
-def test_few_rows_still_have_a_risk(draw, n):
-    assert np.isfinite(risk(draw.y[:n], draw.X[:n, 0], draw.Z[:n]))
+@pytest.mark.parametrize("levels", [2, 3, 5])
+@pytest.mark.parametrize("rounded", [False, True])
+def test_discrete_instrument_and_outcome(levels, rounded):
+    # The expectation given a discrete Z is the average over its cell. The rows of one (z, y) must
+    # not be held out together, nor, where X is discrete too, those of one (z, y, x).
+    rng = np.random.RandomState(7)
+    Z = rng.randint(levels, size=(2000, 1)).astype(float)
+    index, eta = Z[:, 0] - (levels - 1) / 2, rng.logistic(size=2000)
+    truth = index + eta + 0.3 * rng.normal(size=2000)
+    truth = np.round(truth).clip(-3, 3) if rounded else truth
+    y, loss = (index + eta > 0).astype(float), LogisticLoss()
+    risks = [risk(y, c * truth, Z, loss=loss, X=truth[:, None]) for c in (0, 1, 3)]
+    exact = [loss.value(y, cell_means(Z, c * truth)).mean() for c in (0, 1, 3)]
+    np.testing.assert_allclose(risks, exact, rtol=0.05)
+    assert risks[1] < risks[0]
+    assert risks[1] < risks[2]
+
+
+def test_copies_of_a_row_are_held_out_together(draw):
+    # A noise that is copied with its row cannot be told from a function of Z by its copies.
+    noise = np.random.RandomState(3).normal(size=60)
+    twice = [np.repeat(a, 3, axis=0) for a in (draw.y[:60], noise, draw.Z[:60], draw.X[:60])]
+    assert risk(*twice[:3], X=twice[3]) == pytest.approx(
+        risk(draw.y[:60], noise, draw.Z[:60], X=draw.X[:60]), rel=1e-8
+    )
+
+
+def test_small_held_out_samples_rank_the_truth_first():
+    # Folds of the least size that is accepted, of a draw of 600 rows.
+    for data in (make_gaussian(600, random_state=1), make_continuous("abs", 600, random_state=1)):
+        truth = data.h_star(data.X)
+        confounded = np.polyval(np.polyfit(data.X[:, 0], data.y, 5), data.X[:, 0])
+        folds = np.split(np.arange(600), 60)
+
+        def mean_risk(h, data=data, folds=folds):
+            return np.mean([risk(data.y[f], h[f], data.Z[f], X=data.X[f]) for f in folds])
+
+        assert mean_risk(truth) < mean_risk(confounded)
+        assert mean_risk(truth) < mean_risk(np.full(600, data.y.mean()))
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_too_few_rows_are_refused(draw, n):
+    # From one row E[h(X)|Z] is h(x) itself, which rewards the confounded answer.
+    with pytest.raises(ValueError, match=f"score needs at least 10 different rows, got {n}: "):
+        risk(draw.y[:n], draw.X[:n, 0], draw.Z[:n])
+
+
+def test_copies_are_no_further_rows(draw):
+    rows = np.repeat(np.arange(9), 5)
+    with pytest.raises(ValueError, match="10 different rows, got 9"):
+        risk(draw.y[rows], draw.X[rows, 0], draw.Z[rows])
+    with pytest.raises(ValueError, match="10 different rows, got 4"):
+        risk(draw.y, draw.X[:, 0], draw.Z, (np.arange(500) < 4).astype(float))

@@ -1,15 +1,17 @@
 """Heavy tails: a loss that learns its scale, and estimators that pass it the residuals."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import HuberRegressor
 
 from sagdiv import SAGDIV, KernelSAGDIV
 from sagdiv.datasets import make_continuous
-from sagdiv.exceptions import NoInstrumentWarning
+from sagdiv.exceptions import NoInstrumentWarning, WeakInstrumentWarning
 from sagdiv.losses import PseudoHuberLoss, SquaredLoss
 
 
@@ -120,6 +122,45 @@ def test_a_narrow_loss_arrives():
     with pytest.warns(NoInstrumentWarning):
         model = KernelSAGDIV(PseudoHuberLoss(0.1)).fit(X, y)
     assert np.mean((model.predict(X) - 50 * X[:, 0]) ** 2) < 0.5
+
+
+class LogCosh:
+    """A loss of one's own, with tails of slope one and of no curvature."""
+
+    domain, curvature, width = (-np.inf, np.inf), 1.0, 1.0
+
+    def value(self, u, v):
+        gap = np.abs(np.subtract(v, u))
+        return gap + np.log1p(np.exp(-2 * gap)) - np.log(2)
+
+    def d2(self, u, v):
+        return np.tanh(np.subtract(v, u))
+
+    def d22(self, u, v):
+        return 1 - np.tanh(np.subtract(v, u)) ** 2
+
+
+@pytest.mark.parametrize("shift", [10.0, -1e3, 1e6])
+def test_a_loss_without_curvature_far_from_y_does_not_begin_far_from_y(data, shift):
+    expected = KernelSAGDIV(LogCosh()).fit(data.X, data.y, data.Z).predict(data.X)
+    shifted = KernelSAGDIV(LogCosh()).fit(data.X, data.y + shift, data.Z).predict(data.X)
+    np.testing.assert_allclose(shifted - shift, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.01])
+def test_a_narrow_loss_comes_to_rest_or_says_that_it_has_not(data, scale):
+    # 400 rows are enough, 15 are not where the loss is a hundredth as wide as y is spread: few
+    # of them are near the answer, and which ones changes from round to round.
+    fit(KernelSAGDIV(PseudoHuberLoss(scale)), data)
+    few = make_continuous("sin", 15, random_state=0)
+    model = KernelSAGDIV(PseudoHuberLoss(scale))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakInstrumentWarning)
+        if scale == 0.1:
+            model.fit(few.X, few.y, few.Z)
+        else:
+            with pytest.warns(ConvergenceWarning, match=r"PseudoHuberLoss\(scale=0.01\) has not"):
+                model.fit(few.X, few.y, few.Z)
 
 
 def test_the_scale_of_the_default_is_that_of_its_residuals(data):

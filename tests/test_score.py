@@ -47,15 +47,20 @@ def test_prefers_the_truth_to_the_confounded_regression(scenario):
 
 def test_is_minus_the_projected_risk(model, sample):
     h = model.predict(sample.X)
-    risk = projected_risk(SquaredLoss(), sample.y, h, sample.Z, np.ones(90))
+    risk = projected_risk(SquaredLoss(), sample.X, sample.y, h, sample.Z, np.ones(90))
     assert model.score(sample.X, sample.y, sample.Z) == -risk
 
 
 def test_of_a_binary_model_uses_its_loss(sample):
     y, loss = (sample.y > 0).astype(float), LogisticLoss(0.5)
     model = SAGDIV(loss=loss, random_state=0).fit(sample.X, y, sample.Z)
-    risk = projected_risk(loss, y, model.predict(sample.X), sample.Z, np.ones(90))
+    risk = projected_risk(loss, sample.X, y, model.predict(sample.X), sample.Z, np.ones(90))
     assert model.score(sample.X, y, sample.Z) == -risk
+
+
+def test_of_single_held_out_rows_is_refused(model, sample):
+    with pytest.raises(ValueError, match="score needs at least 10 different rows, got 1: "):
+        model.score(sample.X[:1], sample.y[:1], sample.Z[:1])
 
 
 def test_refuses_without_an_instrument(model, sample):

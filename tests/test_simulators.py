@@ -65,6 +65,11 @@ def test_moments_of_the_gaussian_design(correlation, confounding):
     assert np.corrcoef(epsilon, V)[0, 1] == pytest.approx(confounding, abs=0.02)
 
 
+def test_probabilities_of_a_tiny_disturbance_do_not_overflow():
+    r = BinaryDesign("sin", 1e-4).r(np.array([[-3.0, 0.0], [-1.5, 0.0], [1.5, 0.0]]))
+    np.testing.assert_array_equal(r, [0.0, 0.0, 1.0])
+
+
 @pytest.mark.parametrize("design", [*map(ContinuousDesign, SCENARIOS), GaussianDesign()], ids=repr)
 def test_r_is_the_integral_of_h_star(design):
     z = instruments(design)

@@ -65,7 +65,7 @@ def test_fit_leaves_data_parameters_and_components_alone(sample):
 
 
 def test_a_second_fit_forgets_the_first(sample):
-    model = KernelSAGDIV.paper(random_state=0, loss=LogisticLoss())
+    model = KernelSAGDIV.paper(random_state=0, loss=LogisticLoss(), init=None)
     model.fit(sample.X, (sample.y > 0).astype(float), sample.Z)
     model.set_params(loss=None).fit(sample.X, sample.y, sample.Z, sample.Z_extra)
     np.testing.assert_array_equal(model.predict(sample.X), fit(sample).predict(sample.X))

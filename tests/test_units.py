@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sagdiv import SAGDIV
+from sagdiv import SAGDIV, KernelSAGDIV
 from sagdiv.density_ratio import ClassifierDensityRatio
 from sagdiv.losses import LogisticLoss
 from sagdiv.operators import ForestOperator, NadarayaWatsonOperator
@@ -58,6 +58,18 @@ def test_moving_the_origin_of_x_and_z_changes_nothing(sample):
         return model.predict(sample.X + shift)
 
     np.testing.assert_allclose(moved(1000.0), moved(0.0), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("origin", [1e5, -1e6, 1e7])
+def test_moving_the_origin_of_the_outcome_moves_the_default_answer(gaussian_sample, origin):
+    # Up to the rounding of sums of squares of such numbers.
+    data = gaussian_sample
+    expected = KernelSAGDIV().fit(data.X, data.y, data.Z)
+    moved = KernelSAGDIV().fit(data.X, data.y + origin, data.Z)
+    assert moved.dispersion_ == pytest.approx(expected.dispersion_, rel=0.1)
+    np.testing.assert_allclose(
+        moved.predict(data.X) - origin, expected.predict(data.X), atol=1e-9 * abs(origin)
+    )
 
 
 def test_risk_and_score_are_in_squared_units_of_the_outcome(sample):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,10 +10,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sagdiv._types import Array, Data
+from sagdiv.dask_rows import in_memory
 from sagdiv.exceptions import NoInstrumentWarning
 from sagdiv.losses import SquaredLoss
 from sagdiv.protocols import Loss
 from sagdiv.risk import projected_risk
+from sagdiv.user_warning import warn
 from sagdiv.validation import (
     check_instruments,
     check_labels,
@@ -74,6 +75,7 @@ class IVRegressor(RegressorMixin, BaseEstimator):
                 "score needs Z: the model was fitted with an instrument, and without one only "
                 "the fit of the confounded regression could be measured."
             )
+        X, y, Z, sample_weight = map(in_memory, (X, y, Z, sample_weight))
         h = self.predict(X)
         y = self._check_outcome(y, reset=False)
         weights = check_weights(sample_weight, len(h))
@@ -83,8 +85,8 @@ class IVRegressor(RegressorMixin, BaseEstimator):
             return -float(np.average(loss.value(y, h), weights=weights))
         Z = self._check_instruments(Z)
         check_same_length(X=h, y=y, Z=Z)
-        Z = self._all_instruments(self._check_predict_input(X), Z)
-        return -projected_risk(loss, y, h, Z, weights)
+        X = self._check_predict_input(X)
+        return -projected_risk(loss, X, y, h, self._all_instruments(X, Z), weights)
 
     def _check_fit_input(
         self, X: Data, y: Data, Z: Data, *, reset: bool = True
@@ -93,6 +95,7 @@ class IVRegressor(RegressorMixin, BaseEstimator):
 
         With ``reset=False`` they are compared with those noted before.
         """
+        X, y, Z = map(in_memory, (X, y, Z))
         if y is None:
             check_outcome(y, type(self).__name__)
         check_table(X, "X", type(self).__name__)
@@ -131,11 +134,10 @@ class IVRegressor(RegressorMixin, BaseEstimator):
         self._instrumented = False
         if reset:
             self.n_instruments_in_ = self.n_features_in_
-            warnings.warn(
+            warn(
                 "Z was not given: X is its own instrument, and the answer is an ordinary "
                 "regression, confounded if X is.",
                 NoInstrumentWarning,
-                stacklevel=4,
             )
 
     def _note_instruments(self, Z: Data, reset: bool) -> Array:
@@ -158,10 +160,11 @@ class IVRegressor(RegressorMixin, BaseEstimator):
 
     def _check_predict_input(self, X: Data) -> Array:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        return validate_data(self, in_memory(X), dtype=np.float64, reset=False)
 
     def _check_instruments(self, Z: Any, name: str = "Z") -> Array:
         """Validate instrument values given after or besides the rows of the fit."""
+        Z = in_memory(Z)
         names, expected = column_names(Z), getattr(self, "instrument_names_in_", None)
         Z = check_instruments(Z, name)
         if Z.shape[1] != self.n_instruments_in_:
@@ -178,6 +181,7 @@ class IVRegressor(RegressorMixin, BaseEstimator):
 
     def _check_extra(self, Z_extra: Data) -> Array:
         """Validate instrument values that were observed without X and y."""
+        Z_extra = in_memory(Z_extra)
         if np.shape(Z_extra)[:1] == (0,):
             raise ValueError("Z_extra has no rows; leave it out.")
         return self._check_instruments(Z_extra, "Z_extra")

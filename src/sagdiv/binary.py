@@ -7,13 +7,14 @@ from typing import Any
 from sklearn.utils.metaestimators import available_if
 
 from sagdiv._types import Array, Data
+from sagdiv.protocols import claims
 
 __all__ = ["ProjectedProbability", "is_binary"]
 
 
 def is_binary(loss: Any) -> bool:
     """Return whether a ``loss=`` argument is that of a 0/1 outcome; None is the squared loss."""
-    return bool(getattr(loss, "binary", False))
+    return claims(loss, "binary")
 
 
 def _has_binary_loss(estimator: Any) -> bool:

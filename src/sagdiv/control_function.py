@@ -18,17 +18,21 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import pinvh
+from sklearn.exceptions import ConvergenceWarning
 
 from sagdiv._types import Array
+from sagdiv.damped import NOT_AT_REST, settle
 from sagdiv.deviance import LocalModel, Rest
 from sagdiv.first_stage import FirstStage
 from sagdiv.losses import ProbitLoss, SquaredLoss
+from sagdiv.user_warning import warn
 
 __all__ = ["ControlFunction", "pooled"]
 
 _MAX_ROUNDS = 50
 _STANDSTILL = 1e-3  # of the probit index, root mean square
 _REACH = 3.0  # how far the index may move in one round
+_SEPARATED = 1e-2  # mean deviance
 _RANK_TOLERANCE = 1e-10
 
 
@@ -59,16 +63,34 @@ class ControlFunction:
             Variance of the disturbance of P[h](Z).
         """
         p = self.B.shape[1]
-        a = np.zeros(2 * p - 1)
-        sums = total(partial(self._sums, SquaredLoss(), a))
+        origin, loss = np.zeros(2 * p - 1), ProbitLoss()
+        sums = total(partial(self._sums, SquaredLoss(), origin))
         gram = sums.G / sums.n
-        for _ in range(_MAX_ROUNDS):
-            sums = total(partial(self._sums, ProbitLoss(), a))
-            move = -pinvh(sums.G, rtol=_RANK_TOLERANCE) @ sums.c
-            length = np.sqrt(max(move @ gram @ move, 0.0))
-            a = a + move * min(1.0, _REACH / max(length, 1e-12))
-            if length < _STANDSTILL:
-                break
+
+        def around(a: Array) -> _Probit:
+            return _Probit(a, total(partial(self._sums, loss, a)))
+
+        def length(move: Array) -> float:
+            return float(np.sqrt(max(move @ gram @ move, 0.0)))
+
+        here, settled = settle(
+            around(origin),
+            around,
+            _Probit.target,
+            lambda _: _Probit.height,
+            length,
+            rounds=_MAX_ROUNDS,
+            standstill=_STANDSTILL,
+            reach=_REACH,
+        )
+        # Where a line separates the outcomes the index runs away, but its direction, and with it
+        # the answer, does not.
+        if not settled and here.height() > _SEPARATED:
+            warn(
+                NOT_AT_REST.format(loss=loss, rounds=_MAX_ROUNDS),
+                ConvergenceWarning,
+            )
+        a = here.a
         reduced = a[1:p] + a[p:]  # the disturbance of P[h](Z) is reduced'v + e, with var e = 1
         variance = 1 + reduced @ gram[p:, p:] @ reduced
         return a[:p] * np.sqrt(noise_variance / variance)
@@ -79,6 +101,22 @@ class ControlFunction:
         phi = self.x_features.transform(X)[:, : self.B.shape[1]]
         v = phi[:, 1:] - self.z_features.transform(Z) @ self.B[:, 1:]
         return LocalModel.of(loss, np.column_stack([phi, v]), a, y, weights)
+
+
+@dataclass(frozen=True)
+class _Probit:
+    """Coefficients of the probit, and its deviance around them."""
+
+    a: Array
+    model: LocalModel
+
+    def target(self) -> Array:
+        """Return where Newton's method goes from here."""
+        return self.a - pinvh(self.model.G, rtol=_RANK_TOLERANCE) @ self.model.c
+
+    def height(self) -> float:
+        """Return the mean deviance."""
+        return self.model.value / self.model.n
 
 
 def pooled(

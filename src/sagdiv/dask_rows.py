@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from sagdiv._types import Array, Data, Rows
-from sagdiv.rows import RowBlocks
+from sagdiv.rows import RowBlocks, weighing_rows
 from sagdiv.sketch import Sketch
-from sagdiv.validation import check_instruments, check_outcome, check_same_length, check_weights
+from sagdiv.validation import check_instruments, check_outcome, check_same_length
 
-__all__ = ["DaskRows", "is_dask"]
+__all__ = ["DaskRows", "in_memory", "is_dask"]
 
 _SHOWN_ROWS = 100
 _SHOWN_OUTCOMES = 10
@@ -26,6 +26,11 @@ _FAN_IN = 8
 def is_dask(*collections: Any) -> bool:
     """Return whether any of these is a Dask collection, without importing Dask."""
     return any(hasattr(collection, "__dask_graph__") for collection in collections)
+
+
+def in_memory(collection: Any) -> Any:
+    """Return the data frame or array that a Dask collection computes; anything else as it is."""
+    return collection.compute() if is_dask(collection) else collection
 
 
 @dataclass(frozen=True)
@@ -73,11 +78,11 @@ class DaskRows:
         bag = from_delayed(terms)  # type: ignore[no-untyped-call]
         return bag.fold(add, split_every=_FAN_IN).to_delayed().compute()
 
-    def overview(self) -> tuple[Data, Array, Data]:
+    def overview(self) -> tuple[Data, Array, Data, float]:
         """Return X, y and Z of a few rows with the same names, ranges and kinds as all rows.
 
         They stand for the data at the door, where names and widths are noted and constant columns
-        and too few rows are turned away.
+        and too few rows are turned away. The last one returned is the weight of all rows.
         """
         extent = self.total(_Extent.of)
         if extent.n == 0 and "sample_weight" in self.columns:
@@ -89,14 +94,16 @@ class DaskRows:
             _named_like(self.columns["X"], X),
             y[:, 0],
             _named_like(self.columns["Z"], Z) if given else None,
+            extent.weight,
         )
 
 
 @dataclass(frozen=True)
 class _Extent:
-    """How many rows there are, the ranges of X and Z, and some values of y; adds up."""
+    """How many rows there are, their weight, ranges of X and Z, some values of y; adds up."""
 
     n: int
+    weight: float
     X: Array
     Z: Array
     y: Sketch
@@ -104,11 +111,18 @@ class _Extent:
     @classmethod
     def of(cls, X: Array, y: Array, Z: Array, weights: Array) -> _Extent:
         ones = np.ones(len(y))
-        return cls(len(y), _range(X), _range(Z), Sketch.of(y[:, None], ones, _SHOWN_OUTCOMES))
+        return cls(
+            len(y),
+            float(weights.sum()),
+            _range(X),
+            _range(Z),
+            Sketch.of(y[:, None], ones, _SHOWN_OUTCOMES),
+        )
 
     def __add__(self, other: _Extent) -> _Extent:
         return _Extent(
             self.n + other.n,
+            self.weight + other.weight,
             _union(self.X, other.X),
             _union(self.Z, other.Z),
             self.y + other.y,
@@ -159,13 +173,13 @@ def _partition_total(
 def _check_partition(
     exogenous: Rows, X: Data, y: Data, Z: Data = None, sample_weight: Data = None
 ) -> RowBlocks:
+    X, y, Z, weights = weighing_rows(X, y, Z, sample_weight, may_vanish=True)
     X = check_array(X, dtype=np.float64, input_name="X", ensure_min_samples=0)
     y = np.asarray(y)
     y = check_outcome(y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y, "partition")
     Z = X if Z is None else check_instruments(Z)
     check_same_length(X=X, y=y, Z=Z)
-    weights = check_weights(sample_weight, len(X), may_vanish=True)
-    return RowBlocks.of(X, y, Z, weights, exogenous)
+    return RowBlocks.of(X, y, Z, np.ones(len(X)) if weights is None else weights, exogenous)
 
 
 def _single_column_chunk(collection: Any) -> Any:

@@ -11,20 +11,27 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
+from sklearn.exceptions import ConvergenceWarning
 
 from sagdiv._types import Array
 from sagdiv.control_function import ControlFunction, pooled
-from sagdiv.deviance import Rest, descend_deviance
+from sagdiv.damped import NOT_AT_REST
+from sagdiv.deviance import MAX_ROUNDS, Rest, descend_deviance
 from sagdiv.feature_maps import FeatureMaps
 from sagdiv.first_stage import FirstStage
 from sagdiv.flow import Flow
 from sagdiv.moments import Moments
 from sagdiv.protocols import AdaptiveLoss, BinaryLoss, Loss
 from sagdiv.sketch import Sketch
+from sagdiv.user_warning import warn
 
 __all__ = ["Answer", "descend_on_moments", "descend_on_rows"]
 
 _RESIDUAL_ROWS = 20_000
+_GRAIN = 1e-3  # of the spread of y: a narrow loss need not be met more closely
+_MAX_LEVEL_DOUBLINGS = 100
+_ROUNDING = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -110,24 +117,33 @@ def descend_on_rows(
     t = _default_step(n) / loss.curvature if total_step is None else total_step
 
     def descend(
-        loss: Loss, near_start: Array | None = None, near_rest: Array | None = None
+        loss: Loss, near_start: Array, near_rest: Array | None = None, grain: float = 0.0
     ) -> tuple[Rest, Rest]:
-        return descend_deviance(total, loss, maps.z, stage, n_free, t, near_start, near_rest)
+        return descend_deviance(total, loss, maps.z, stage, n_free, t, near_start, near_rest, grain)
 
     def residuals(projected: Array) -> tuple[Array, Array]:
         sample = total(partial(_residuals, maps.z, projected, seed))
         return sample.rows[:, 0], sample.weights
 
+    constant, outcomes = np.zeros(len(stage.hessian)), residuals(np.zeros(len(stage.B)))
     if isinstance(loss, AdaptiveLoss):
         # First from afar, with a loss as wide as the spread of y; then near the answer, with what
         # is learnt from y - P^[h](z). Neither averages tails.
-        constant = np.zeros(len(stage.hessian))
-        constant[0], wide = loss.first_guess(*residuals(np.zeros(len(stage.B))))
+        constant[0], wide = loss.first_guess(*outcomes)
         start, rest = descend(wide, constant)
-        loss = loss.adapted(*residuals(stage.B @ rest.a))
-        start, rest = descend(loss, start.a, rest.a)
+        grain = _GRAIN * wide.width
+        given, loss = loss, loss.adapted(*residuals(stage.B @ rest.a))
+        if loss.width < grain:  # what a fit that interpolates leaves is no scale to learn
+            loss = given.adapted(np.array([-grain, grain]))
+        start, rest = descend(loss, start.a, rest.a, grain)
     else:
-        start, rest = descend(loss)
+        constant[0] = _level(loss, *outcomes)
+        start, rest = descend(loss, constant)
+    if not (start.settled and rest.settled):
+        warn(
+            NOT_AT_REST.format(loss=loss, rounds=MAX_ROUNDS),
+            ConvergenceWarning,
+        )
     dispersion, share = rest.model.dispersion, None
     coef = rest.flow.coefficients(t, dispersion)
     if isinstance(loss, BinaryLoss):
@@ -145,8 +161,34 @@ def _default_step(n: float) -> float:
 
 
 def _residual_variance(mean: Moments, a: Array) -> float:
-    # Average of (y - phi'a)^2; the floor keeps an exact fit from dividing by zero.
-    return max(float(mean.yy - 2 * mean.cx @ a + a @ mean.Gx @ a), 1e-12 * mean.yy, 1e-300)
+    # Average of (y - phi'a)^2, y taken around its mean: what is left of its square is all rounding
+    # otherwise where y is far from zero. The floors keep an exact fit from dividing by zero.
+    level = mean.cx[0]
+    around = a - level * np.eye(1, len(a))[0]
+    cx, variance = mean.cx - level * mean.Gx[0], mean.yy - level**2
+    left = variance - 2 * cx @ around + around @ mean.Gx @ around
+    return max(float(left), 1e-12 * variance, _ROUNDING * mean.yy, 1e-300)
+
+
+def _level(loss: Loss, outcomes: Array, weights: Array) -> float:
+    """Return the constant of least mean loss, from which a descent finds its way.
+
+    From zero it would have as far to go as y is from zero, over slopes that tell no direction.
+    """
+
+    def slope(v: float) -> float:
+        return float(weights @ loss.d2(outcomes, np.full(len(outcomes), v)))
+
+    unit = loss.width if np.isfinite(loss.width) else 1.0
+    bounds = [-unit, unit]
+    for side, sign in enumerate((-1, 1)):
+        for _ in range(_MAX_LEVEL_DOUBLINGS):
+            if sign * slope(bounds[side]) >= 0:
+                break
+            bounds[side] *= 2
+    if not slope(bounds[0]) <= 0 <= slope(bounds[1]):
+        return 0.0
+    return float(brentq(slope, *bounds, xtol=1e-9 * unit))
 
 
 def _residuals(

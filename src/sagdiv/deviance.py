@@ -8,20 +8,21 @@ P^[h] stands still. With the squared loss the model is exact and one round is al
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sagdiv._types import Array
+from sagdiv.damped import settle
 from sagdiv.first_stage import FirstStage
 from sagdiv.flow import Flow
 from sagdiv.protocols import Loss
 
-__all__ = ["LocalModel", "Rest", "descend_deviance"]
+__all__ = ["MAX_ROUNDS", "LocalModel", "Rest", "descend_deviance"]
 
-_MAX_ROUNDS = 25
+MAX_ROUNDS = 50
 _STANDSTILL = 1e-2  # of the width of the loss, root mean square over z
 _REACH = 4.0  # how many widths P^[h] may move in one round
 _LEAST_CURVATURE = 1e-6  # of the largest, where the loss is flat
@@ -39,13 +40,14 @@ class LocalModel:
         Sum of loss'' f f'.
     c : array of shape (b,)
         Sum of loss' f.
-    squared_slopes, curvature : float
-        Sums of loss'^2 and of loss''.
+    value, squared_slopes, curvature : float
+        Sums of loss, of loss'^2 and of loss''.
     """
 
     n: float
     G: Array
     c: Array
+    value: float
     squared_slopes: float
     curvature: float
 
@@ -59,6 +61,7 @@ class LocalModel:
             float(weights.sum()),
             (f * (weights * curvatures)[:, None]).T @ f,
             f.T @ (weights * slopes),
+            float(weights @ loss.value(y, v)),
             float(weights @ slopes**2),
             float(weights @ curvatures),
         )
@@ -83,6 +86,7 @@ class LocalModel:
             self.n + other.n,
             self.G + other.G,
             self.c + other.c,
+            self.value + other.value,
             self.squared_slopes + other.squared_slopes,
             self.curvature + other.curvature,
         )
@@ -99,17 +103,22 @@ class LocalModel:
     def flow(self, a: Array, stage: FirstStage, n_free: int) -> Flow:
         """Return the gradient flow of the model around h = phi'a."""
         B, H = stage.B, self.hessian(stage)
-        S = H + self.curvature / self.n * (B.T @ (stage.ridge[:, None] * B) + stage.lift)
-        return Flow(S, H @ a - B.T @ (self.c / self.n), H / self.n, n_free)
+        return Flow(H + self.penalty(stage), H @ a - B.T @ (self.c / self.n), H / self.n, n_free)
+
+    def penalty(self, stage: FirstStage) -> Array:
+        """Return the matrix of what the first stage adds to the risk, in the unit of the loss."""
+        B = stage.B
+        return self.curvature / self.n * (B.T @ (stage.ridge[:, None] * B) + stage.lift)
 
 
 @dataclass(frozen=True)
 class Rest:
-    """Where a descent came to rest: the coefficients of h, and the risk around it."""
+    """Where a descent came to rest: the coefficients of h, the risk around it, and if it did."""
 
     a: Array
     model: LocalModel
     flow: Flow
+    settled: bool = False
 
 
 def descend_deviance(
@@ -121,6 +130,7 @@ def descend_deviance(
     t: float,
     near_start: Array | None = None,
     near_rest: Array | None = None,
+    grain: float = 0.0,
 ) -> tuple[Rest, Rest]:
     """Return the affine start h_0, and where the flow from it comes to rest after total step t.
 
@@ -138,6 +148,8 @@ def descend_deviance(
     near_start, near_rest : arrays of shape (bx,), default=None
         Coefficients where to look for the two; None is zero for the first, and the first for the
         second.
+    grain : float, default=0.0
+        By how much P^[h] may move and still stand still, even if that is much to the loss.
     """
     P_gram = stage.B.T @ stage.Gz @ stage.B
 
@@ -145,16 +157,33 @@ def descend_deviance(
         model = total(partial(LocalModel.projected, loss, z_features, stage.B @ a))
         return Rest(a, model, model.flow(a, stage, n_free))
 
-    def settle(here: Rest, target: Callable[[Flow], Array]) -> Rest:
-        for _ in range(_MAX_ROUNDS):
-            move = target(here.flow) - here.a
-            length = float(np.sqrt(max(0.0, float(move @ P_gram @ move)))) / loss.width
-            here = around(here.a + move * min(1.0, _REACH / max(length, 1e-12)))
-            if length < _STANDSTILL:
-                break
-        return here
+    def length(move: Array) -> float:
+        return float(np.sqrt(max(0.0, float(move @ P_gram @ move)))) / loss.width
 
-    a = np.zeros(stage.B.shape[1]) if near_start is None else near_start
-    start = settle(around(a), lambda flow: flow.start)
-    here = start if near_rest is None else around(near_rest)
-    return start, settle(here, lambda flow: flow.coefficients(t, 0.0))
+    def stopped(t: float, here: Rest) -> Rest:
+        def target(here: Rest) -> Array:
+            return here.flow.coefficients(t, 0.0)
+
+        def objective(here: Rest) -> Callable[[Rest], float]:
+            penalty = here.model.penalty(stage)
+
+            def height(there: Rest) -> float:
+                risk = there.model.value / there.model.n
+                return float(risk + there.a @ penalty @ there.a / 2 + here.flow.toll(there.a, t))
+
+            return height
+
+        there, settled = settle(
+            here,
+            around,
+            target,
+            objective,
+            length,
+            rounds=MAX_ROUNDS,
+            standstill=max(_STANDSTILL, grain / loss.width),
+            reach=_REACH,
+        )
+        return replace(there, settled=settled)
+
+    start = stopped(0.0, around(np.zeros(stage.B.shape[1]) if near_start is None else near_start))
+    return start, stopped(t, start if near_rest is None else around(near_rest))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,13 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from sagdiv._types import Array, Data, Seed
 from sagdiv.base import IVRegressor
-from sagdiv.binary import ProjectedProbability
+from sagdiv.binary import ProjectedProbability, is_binary
 from sagdiv.density_ratio import KernelDensityRatio
 from sagdiv.exceptions import BoundReachedWarning
 from sagdiv.kernels import column_scales
 from sagdiv.losses import SquaredLoss
+from sagdiv.nuisances import (
+    factors_at,
+    fitted_operator,
+    loadings_at,
+    outcome_at,
+    ratio_at,
+    weights_at,
+)
 from sagdiv.operators import MeanEmbeddingOperator, RatioOperator
-from sagdiv.outcome import SmoothedOutcome, as_regressor
+from sagdiv.outcome import SmoothedOutcome, as_regressor, is_classifier
 from sagdiv.path import DescentPath, PathFunction, Run, walk
 from sagdiv.protocols import (
     LOSS_MEMBERS,
@@ -30,13 +38,18 @@ from sagdiv.protocols import (
     Loss,
     Operator,
     Outcome,
+    claims,
+    steepness,
 )
 from sagdiv.sets import SupNormBall, WholeSpace
 from sagdiv.splitting import nuisance_split
 from sagdiv.steps import step_sizes
+from sagdiv.user_warning import warn
 from sagdiv.validation import check_both, check_component, check_integer, check_positive
 
 __all__ = ["SAGDIV"]
+
+_OUT_OF_REACH = 0.1  # standard deviations of y
 
 # What each component must offer, and the words that may stand for one.
 _CONTRACTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -185,12 +198,13 @@ class SAGDIV(ProjectedProbability, IVRegressor):
             nuisance, descent = np.arange(len(X)), np.arange(0)
             z = self._check_extra(Z_extra)
 
-        self.y_scale_ = float(column_scales(y[:, None])[0]) if loss.scales_with_outcome else 1.0
+        in_units_of_y = claims(loss, "scales_with_outcome")
+        self.y_scale_ = float(column_scales(y[:, None])[0]) if in_units_of_y else 1.0
         self._loss: Loss = loss
-        if loss.binary:
+        if is_binary(loss):
             check_both(y[nuisance], loss, "every row that fits the nuisances")
         self._fit_nuisances(X[nuisance], y[nuisance], Z[nuisance], loss, rng)
-        W = self.P_.weights(z)
+        W = weights_at(self.P_, z)
         r = y[descent] if self.r_ is None else self._outcome_at(z, W)
         self._walk(z, W, r / self.y_scale_)
         return self
@@ -212,15 +226,19 @@ class SAGDIV(ProjectedProbability, IVRegressor):
         check_is_fitted(self)
         nodes = self.P_.nodes_
         h = self._function(nodes, self._start(nodes))
-        return self.y_scale_ * (self.P_.weights(self._check_instruments(Z)) @ h)
+        return self.y_scale_ * (weights_at(self.P_, self._check_instruments(Z)) @ h)
 
     def _check_parameters(self) -> Loss:
         for name, (members, words) in _CONTRACTS.items():
             check_component(getattr(self, name), name, members, words)
-        if not callable(self.init) or isinstance(self.init, type):
-            check_component(self.init, "init", ("fit", "predict"), ("linear",))
+        if is_binary(self.loss):
+            check_component(self.loss, "loss", (*LOSS_MEMBERS, "mean"))
+        if is_classifier(self.outcome):
+            check_component(self.outcome, "outcome", ("fit", "predict_proba"))
+        _check_init(self.init)
         loss: Loss = SquaredLoss() if self.loss is None else self.loss
-        if self.outcome == "observed" and not (loss.linear_in_outcome or loss.symmetric):
+        of_observed = claims(loss, "linear_in_outcome") or claims(loss, "symmetric")
+        if self.outcome == "observed" and not of_observed:
             raise ValueError(
                 f'outcome="observed" needs a loss whose slope is linear in y, which {loss!r} is '
                 "not: the gradient would be that of another risk."
@@ -253,14 +271,14 @@ class SAGDIV(ProjectedProbability, IVRegressor):
         density_ratio = KernelDensityRatio() if self.density_ratio is None else self.density_ratio
         self.Phi_ = _seeded(density_ratio, rng).fit(X, Z)
         if self.operator == "ratio":
-            self.P_ = RatioOperator.of(self.Phi_, X)
+            self.P_: Operator = RatioOperator.of(self.Phi_, X)
         else:
             operator = MeanEmbeddingOperator() if self.operator is None else self.operator
-            self.P_ = _seeded(operator, rng).fit(X, Z)
+            self.P_ = fitted_operator(_seeded(operator, rng), X, Z)
         if self.outcome is None:
             # Where P^ overshoots its smoother of y does too, and clipping one alone is a bias. A
             # bounded slope cannot run away after a target that no h attains.
-            domain = (-np.inf, np.inf) if loss.lipschitz else loss.domain
+            domain = (-np.inf, np.inf) if claims(loss, "lipschitz") else loss.domain
             self.r_: Any = SmoothedOutcome(self.P_, domain).fit(Z, y)
         elif self.outcome == "observed":
             self.r_ = None
@@ -268,7 +286,7 @@ class SAGDIV(ProjectedProbability, IVRegressor):
             self.r_ = _seeded(as_regressor(self.outcome), rng).fit(Z, y)
         init = _straight_line(loss) if self.init == "linear" else self.init
         if hasattr(init, "fit"):
-            self.init_ = _seeded(init, rng).fit(X, y, Z).predict
+            self.init_ = _seeded(init, rng).fit(X, y, Z=Z).predict
         else:
             self.init_ = init
         if isinstance(loss, AdaptiveLoss):
@@ -279,13 +297,19 @@ class SAGDIV(ProjectedProbability, IVRegressor):
         """Return r^(z); the shared smoother need not compute its weights twice."""
         if isinstance(self.r_, SmoothedOutcome):
             return self.r_.smooth(W)
-        return _check_domain(self.r_.predict(z), self._loss)
+        return outcome_at(self.r_, z, self._loss)
 
     def _start(self, X: Array) -> Array:
         """Return h_0 at the rows of X, in the units of the descent."""
         if self.init_ is None:
             return np.zeros(len(X))
-        start = np.asarray(self.init_(X), dtype=float).reshape(len(X)) / self.y_scale_
+        start = np.asarray(self.init_(X), dtype=float)
+        if start.shape not in ((len(X),), (len(X), 1)) or not np.isfinite(start).all():
+            raise ValueError(
+                f"init must give one finite number for each of {len(X)} rows of X, got "
+                + (f"an array of shape {start.shape}." if len(X) != start.size else "others.")
+            )
+        start = start.reshape(len(X)) / self.y_scale_
         # Nobody knows in advance where a fitted start leads: it is brought into the set.
         return start if self.init_ is self.init else self._search_set.project(start)
 
@@ -299,7 +323,7 @@ class SAGDIV(ProjectedProbability, IVRegressor):
         loss = self._loss
         if isinstance(loss, AdaptiveLoss):
             loss = loss.in_units(self.y_scale_)
-        alphas = step_sizes(self.step, len(z), loss.curvature)
+        alphas = step_sizes(self.step, len(z), steepness(loss))
         nodes = self.P_.nodes_
         start = self._start(nodes)
         if not convex_set.contains(start):
@@ -307,23 +331,19 @@ class SAGDIV(ProjectedProbability, IVRegressor):
                 f"init leaves the search set {convex_set!r} (in units of {self.y_scale_:.4g}); "
                 "start inside it or choose a larger convex_set."
             )
-        if loss.scales_with_outcome and not convex_set.contains(r.mean(keepdims=True)):
-            warnings.warn(
-                f"y is {r.mean():.3g} of its standard deviations from zero on average, outside of "
-                f"the search set {convex_set!r}, where no h follows it; subtract its mean, or "
-                "choose a larger convex_set.",
-                BoundReachedWarning,
-                stacklevel=3,
-            )
+        if claims(loss, "scales_with_outcome"):
+            _check_reach(r, convex_set)
         representation = self._first_representation()
         in_coefficients = representation == "coefficients"
         walk_there = self._walk_coefficients if in_coefficients else self._walk_values
-        run, moves = walk_there(start, z, W, r, alphas, loss, convex_set)
-        bound_reached = not convex_set.contains(start[:, None] - moves)
-        if bound_reached and in_coefficients:
-            self._warn_if_asked(convex_set)
-            representation = "values"
-            run, _ = self._walk_values(start, z, W, r, alphas, loss, convex_set)
+        with np.errstate(over="ignore", invalid="ignore"):  # `_check_converged` speaks of it
+            run, moves = walk_there(start, z, W, r, alphas, loss, convex_set)
+            bound_reached = not convex_set.contains(start[:, None] - moves)
+            if bound_reached and in_coefficients:
+                self._warn_if_asked(convex_set)
+                representation = "values"
+                run, _ = self._walk_values(start, z, W, r, alphas, loss, convex_set)
+        _check_converged(run)
         self.path_ = DescentPath(
             instruments=z,
             slopes=run.slopes,
@@ -340,8 +360,8 @@ class SAGDIV(ProjectedProbability, IVRegressor):
         self, start: Array, z: Array, W: Array, r: Array, alphas: Array, loss: Loss, _: ConvexSet
     ) -> tuple[Run, Array]:
         """Run Algorithm 1 at O(b) a step; also return h_0 - h_m at the nodes, shape (n, M)."""
-        factors = _check_finite(self.Phi_.factors(self.P_.nodes_))
-        loadings = _check_finite(self.Phi_.loadings(z))
+        factors = factors_at(self.Phi_, self.P_.nodes_)
+        loadings = loadings_at(self.Phi_, z)
         # h = h_0 + sum_j a_j f_j, as the array (1, a): the same lines as for values.
         h = np.concatenate([[1.0], np.zeros(len(loadings))])
         directions = np.vstack([np.zeros(len(z)), loadings])
@@ -353,7 +373,7 @@ class SAGDIV(ProjectedProbability, IVRegressor):
         self, start: Array, z: Array, W: Array, r: Array, alphas: Array, loss: Loss, H: ConvexSet
     ) -> tuple[Run, Array]:
         """Run Algorithm 1 on values at the nodes; also return h_0 - h_m, had nothing bound."""
-        Phi = _check_finite(self.Phi_.ratio(self.P_.nodes_, z))
+        Phi = ratio_at(self.Phi_, self.P_.nodes_, z)
         run = walk(start, Phi, W, r, alphas, loss, H)
         return run, np.cumsum(Phi * (alphas * run.slopes), axis=1)
 
@@ -368,11 +388,10 @@ class SAGDIV(ProjectedProbability, IVRegressor):
 
     def _warn_if_asked(self, convex_set: ConvexSet) -> None:
         if self.representation == "coefficients":
-            warnings.warn(
+            warn(
                 f"an iterate left the search set {convex_set!r}; the descent was repeated on "
                 "values at the nodes, which can be projected.",
                 BoundReachedWarning,
-                stacklevel=4,
             )
 
 
@@ -380,7 +399,7 @@ def _straight_line(loss: Loss) -> Any:
     """Return what fits the best affine h under a loss."""
     from sagdiv.baselines import TSLS, ControlFunctionProbit  # costs time, and is rarely needed
 
-    return ControlFunctionProbit(loss) if loss.binary else TSLS()
+    return ControlFunctionProbit(loss) if is_binary(loss) else TSLS()
 
 
 def _seeded(component: Any, rng: np.random.RandomState) -> Any:
@@ -397,21 +416,38 @@ def _seeded(component: Any, rng: np.random.RandomState) -> Any:
     return component
 
 
-def _check_finite(Phi: Array) -> Array:
-    if not np.isfinite(Phi).all():
-        raise ValueError(
-            "density_ratio returned non-finite values; bound it, or remove the rows of X and Z "
-            "where the densities vanish."
+def _check_init(init: Any) -> None:
+    if callable(init) and not isinstance(init, type):
+        return
+    check_component(init, "init", ("fit", "predict"), ("linear",))
+    if not hasattr(init, "fit"):
+        return
+    parameters = signature(init.fit).parameters.values()
+    if not any(p.name == "Z" or p.kind is p.VAR_KEYWORD for p in parameters):
+        raise TypeError(
+            f"init={init!r} has a fit that takes no Z, and would start at the confounded "
+            "regression; pass an estimator with fit(X, y, Z), such as sagdiv.baselines.TSLS(), or "
+            "a function of X, such as the predict of one that is fitted."
         )
-    return Phi
 
 
-def _check_domain(r: Data, loss: Loss) -> Array:
-    r = np.asarray(r, dtype=float)
-    low, high = loss.domain
-    if not np.isfinite(r).all() or r.min() < low or r.max() > high:
-        raise ValueError(
-            f"outcome predicts values from {r.min():.4g} to {r.max():.4g}, but {loss!r} needs "
-            f"E[Y|Z] in [{low:g}, {high:g}]; use a classifier, or a regressor that respects it."
+def _check_reach(r: Array, convex_set: ConvexSet) -> None:
+    # E[h(X)] lies in the set with h. A mean of r outside by less than its own noise is no sign, and
+    # by less than a tenth of a standard deviation no matter.
+    mean = r.mean(keepdims=True)
+    outside = float(np.abs(mean - convex_set.project(mean))[0])
+    if outside > max(_OUT_OF_REACH, 3 / np.sqrt(len(r))):
+        warn(
+            f"y is {mean[0]:.3g} of its standard deviations from zero on average, outside of "
+            f"the search set {convex_set!r}, where no h follows it; subtract its mean, or "
+            "choose a larger convex_set.",
+            BoundReachedWarning,
         )
-    return r
+
+
+def _check_converged(run: Run) -> None:
+    if not (np.isfinite(run.slopes).all() and np.isfinite(run.risk).all()):
+        raise ValueError(
+            "the descent diverged: its iterates overflow; use a smaller step, or a convex_set "
+            "that bounds them."
+        )

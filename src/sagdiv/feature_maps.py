@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve
-from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from sagdiv._types import Array, Data
@@ -17,6 +16,7 @@ from sagdiv.features import KernelFeatures
 from sagdiv.moments import Moments
 from sagdiv.rows import RowBlocks
 from sagdiv.sketch import Sketch
+from sagdiv.transformer_features import as_feature_map
 from sagdiv.validation import (
     check_instruments,
     check_outcome,
@@ -54,9 +54,21 @@ class FeatureMaps:
     ) -> FeatureMaps:
         """Fit copies of the maps ``x`` and ``z`` (None: the defaults) on a sample of (X, Z)."""
         X, Z = sample.rows[:, :n_regressors], sample.rows[:, n_regressors:]
-        x = default_x_features(n_regressors) if x is None else clone(x)
-        z = KernelFeatures() if z is None else clone(z)
-        return cls(x.fit(X, sample.weights), z.fit(*with_extra(Z, sample.weights, Z_extra)))
+        x = default_x_features(n_regressors) if x is None else as_feature_map(x, "x_features")
+        z = KernelFeatures() if z is None else as_feature_map(z, "z_features")
+        maps = cls(x.fit(X, sample.weights), z.fit(*with_extra(Z, sample.weights, Z_extra)))
+        maps._check_widths(X, Z)
+        return maps
+
+    def _check_widths(self, X: Array, Z: Array) -> None:
+        rows = {"x": ("X", X), "z": ("Z (with exogenous columns of X)", Z)}
+        for side, (name, A) in rows.items():
+            width = getattr(self, side).n_features_in_
+            if width != A.shape[1]:
+                raise ValueError(
+                    f"{side}_features is fitted, to {width} columns, and {name} has {A.shape[1]}; "
+                    "freeze a map that was fitted to the same columns."
+                )
 
     def moments(self, X: Data, y: Data, Z: Data, sample_weight: Data = None) -> Moments:
         """Return the sums over the given rows that `KernelSAGDIV.fit_moments` fits from."""

@@ -87,6 +87,18 @@ class Flow:
         """
         return np.maximum(0.0, 1 - dispersion * self.score_variances / self._squares)
 
+    def toll(self, a: Array, t: float) -> float:
+        """Return the penalty whose minimum together with the risk is where the flow is at t.
+
+        Half the sum of p_j a_j^2 over the directions, with (e_j + p_j) (1 - exp(-e_j t)) = e_j.
+        """
+        if t == 0:
+            return 0.0
+        n_free = len(self._free_inverse)
+        along = self.directions[n_free:].T @ a[n_free:]
+        penalties = np.exp(-self.values * t) / self._filter(t)
+        return float(penalties @ along**2 / 2)
+
     def linear_map(self, t: float, kept: Array) -> Array:
         """Return R with coefficients R b, the shrinkage factors taken as given."""
         R = (self.directions * (self._filter(t) * kept)) @ self.directions.T

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
@@ -20,23 +19,23 @@ from sagdiv.default_descent import Answer, descend_on_moments, descend_on_rows
 from sagdiv.density_ratio import KernelDensityRatio
 from sagdiv.estimator import SAGDIV
 from sagdiv.exceptions import WeakInstrumentWarning
+from sagdiv.exogenous import exogenous_columns, other_labels
 from sagdiv.feature_maps import FeatureFunction, FeatureMaps, FeatureOperator, FeatureRatio
 from sagdiv.first_stage import FirstStage, canonical_correlations, evidence_ridge
 from sagdiv.flow import FlowPath
 from sagdiv.losses import SquaredLoss
 from sagdiv.moments import Moments
 from sagdiv.operators import MeanEmbeddingOperator
-from sagdiv.protocols import LOSS_MEMBERS, Loss
-from sagdiv.rows import RowBlocks
+from sagdiv.protocols import LOCAL_LOSS_MEMBERS, Loss
+from sagdiv.rows import RowBlocks, weighing_rows
 from sagdiv.sets import SupNormBall
 from sagdiv.sketch import Sketch
 from sagdiv.stochastic import stochastic_flow
+from sagdiv.user_warning import warn
 from sagdiv.validation import (
-    check_both,
     check_component,
     check_integer,
     check_positive,
-    check_weights,
 )
 
 __all__ = ["KernelSAGDIV"]
@@ -77,9 +76,10 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         of the loss, and longer where there is clearly more to learn.
     exogenous : sequence of str or int, default=()
         Names or positions of the columns of X that are exogenous. They are their own instruments.
-    x_features, z_features : feature map, default=None
-        Functions of x and of z; None is `KernelFeatures` with automatic centres. A fitted map in
-        a `sklearn.frozen.FrozenEstimator` is used as it is.
+    x_features, z_features : feature map or scikit-learn transformer, default=None
+        Functions of x and of z; None is `KernelFeatures` with automatic centres. A transformer
+        adds its columns to the constant and the coordinates. A fitted map in a
+        `sklearn.frozen.FrozenEstimator` is used as it is.
     batch_size : int, default=None
         None follows the flow exactly. A number descends by stochastic gradients of so many rows
         at a time, with the same expectation; squared loss only.
@@ -107,6 +107,9 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         functions of X and functions of Z, the constant left out.
     n_directions_ : int
         How many of them stand above noise.
+    x_ridge_, z_ridge_ : arrays of shape (bx,), (bz,)
+        Ridge of each feature of x in Phi_, and of each feature of z in Phi_ and P_; features of a
+        group share one. Chosen by the evidence, with `total_step_` all that is tuned.
     moments_ : Moments
         All that was kept of the data.
     maps_ : FeatureMaps
@@ -228,6 +231,11 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         squared loss without ``batch_size``, whose answer moments determine.
         """
         first = not hasattr(self, "moments_")
+        if not (first or isinstance(self._loss, SquaredLoss)):
+            raise ValueError(
+                f"partial_fit cannot add to a fit with {self._loss!r}: this loss has an outcome of "
+                "its own; begin with a fresh estimator, or call fit."
+            )
         rows = self._rows(X, y, Z, sample_weight, reset=first)
         if first:
             self.maps_ = self._fit_maps(rows)
@@ -288,30 +296,34 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         self, X: Data, y: Data, Z: Data, sample_weight: Data, *, reset: bool = True
     ) -> RowBlocks | DaskRows:
         self._loss = self._check_loss()
-        partitions = None
+        partitions, weights = None, None
         if is_dask(X, y, Z, sample_weight):
             if self.batch_size is not None:
                 raise ValueError("batch_size draws single rows and needs them in memory.")
             partitions = DaskRows.of(X, y, Z, sample_weight)
-            X, y, Z = partitions.overview()
+            X, y, Z, total = partitions.overview()
+        else:
+            X, y, Z, weights = weighing_rows(X, y, Z, sample_weight)
+            total = np.inf if weights is None else weights.sum()
+        labels = other_labels(X)
         X, y, Z = self._check_fit_input(X, y, Z, reset=reset)
         if reset:
-            columns = self._exogenous_columns()
+            _check_total(total, self._min_rows)
+            columns = self._exogenous_columns(labels)
             self._exogenous = columns if self._instrumented else columns[:0]  # X is in Z already
         if partitions is not None:
             return partitions.with_exogenous(self._exogenous)
-        weights = check_weights(sample_weight, len(X))
-        rows = RowBlocks.of(X, y, Z, weights, self._exogenous, self.n_jobs)
-        if self._loss.binary:
-            check_both(rows.y, self._loss, "every row that weighs something")
-        return rows
+        weights = np.ones(len(X)) if weights is None else weights
+        return RowBlocks.of(X, y, Z, weights, self._exogenous, self.n_jobs)
 
     def _check_loss(self) -> Loss:
         if self.total_step is not None:
             check_positive(self.total_step, "total_step")
         if self.batch_size is not None:
             check_integer(self.batch_size, "batch_size", at_least=1)
-        check_component(self.loss, "loss", (*LOSS_MEMBERS, "d22", "width"))
+        check_component(self.loss, "loss", LOCAL_LOSS_MEMBERS)
+        if is_binary(self.loss):
+            check_component(self.loss, "loss", (*LOCAL_LOSS_MEMBERS, "mean"))
         loss = SquaredLoss() if self.loss is None else self.loss
         if self.batch_size is not None and not isinstance(loss, SquaredLoss):
             raise ValueError(
@@ -320,21 +332,10 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
             )
         return loss
 
-    def _exogenous_columns(self) -> Rows:
-        if isinstance(self.exogenous, str):
-            raise ValueError(f"exogenous must be a list of columns, as in [{self.exogenous!r}].")
-        names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
-        columns = []
-        for column in self.exogenous:
-            if column in names:
-                columns.append(names.index(column))
-            elif isinstance(column, int) and 0 <= column < self.n_features_in_:
-                columns.append(column)
-            else:
-                raise ValueError(
-                    f"exogenous names {column!r}, which is not a column of X; there are {names}."
-                )
-        return np.array(columns, dtype=np.intp)
+    def _exogenous_columns(self, labels: list[Any] | None = None) -> Rows:
+        names = getattr(self, "feature_names_in_", None)
+        names = None if names is None else list(names)
+        return exogenous_columns(self.exogenous, names, self.n_features_in_, labels)
 
     def _all_instruments(self, X: Array, Z: Array) -> Array:
         return np.column_stack([Z, X[:, self._exogenous]]) if self._exogenous.size else Z
@@ -367,6 +368,11 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
     def _descend(self, rows: Any) -> None:
         mean, n = self.moments_.averages, self.moments_.n
         stage = FirstStage.fit(mean, n, self.maps_.z.groups_, self.maps_.x.n_affine_)
+        if not np.isfinite(self.moments_.gram).all():
+            raise ValueError(
+                "sums of squares of y, or of the features of X and Z, are not finite; give y in "
+                "larger units, or bounded features."
+            )
         n_free, loss, t = self.maps_.x.n_affine_, self._loss, self.total_step
         if isinstance(loss, SquaredLoss):
             answer = descend_on_moments(mean, n, stage, n_free, loss, t)
@@ -381,11 +387,11 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         self._function = FeatureFunction(self.maps_.x, self.coef_)
         self.P_ = FeatureOperator(self.maps_.z, stage.B)
         self.r_ = FeatureFunction(self.maps_.z, stage.regress(mean.cz))
-        x_ridge = evidence_ridge(mean.swapped, n, self.maps_.x.groups_)
-        self.Phi_ = FeatureRatio(self.maps_, mean, x_ridge, stage.B)
-        self._note_strength(
-            canonical_correlations(mean, x_ridge, stage.ridge, self._exogenous_features()), n
-        )
+        self.x_ridge_ = evidence_ridge(mean.swapped, n, self.maps_.x.groups_)
+        self.z_ridge_ = stage.ridge
+        self.Phi_ = FeatureRatio(self.maps_, mean, self.x_ridge_, stage.B)
+        given = self._exogenous_features()
+        self._note_strength(canonical_correlations(mean, self.x_ridge_, self.z_ridge_, given), n)
 
     def _note_answer(self, answer: Answer) -> None:
         self.coef_, self._loss = answer.coef, answer.loss
@@ -402,13 +408,20 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
         self.n_directions_ = int((n * correlations**2 > _NOISE_LEVEL).sum())
         n_endogenous = self.n_features_in_ - len(self._exogenous)
         if n_endogenous and self.n_directions_ <= n_endogenous:  # enough for a linear h at most
-            warnings.warn(
+            warn(
                 f"the instrument moves X in {self.n_directions_} direction"
                 f"{'' if self.n_directions_ == 1 else 's'} only: beyond them h is not identified, "
                 "and the answer there is linear two-stage least squares.",
                 WeakInstrumentWarning,
-                stacklevel=4,
             )
+
+
+def _check_total(weight: float, n_rows: int) -> None:
+    if weight < n_rows:
+        warn(
+            f"sample_weight adds up to {weight:.3g}, and an integer weight is a repeated row: this "
+            "is a tiny sample. If only their proportions matter, divide the weights by their mean."
+        )
 
 
 def pilot_sketch(seed: int, X: Array, y: Array, Z: Array, weights: Array) -> Sketch:

@@ -7,12 +7,14 @@ only through its derivative in the second argument, ``d2``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, ndtr, ndtri
 
 from sagdiv._types import Array
+from sagdiv.validation import check_positive
 
 __all__ = ["LogisticLoss", "ProbitLoss", "PseudoHuberLoss", "SquaredLoss"]
 
@@ -94,7 +96,7 @@ class PseudoHuberLoss:
 
     def __post_init__(self) -> None:
         if self.scale is not None:
-            _check_scale(self.scale)
+            check_positive(self.scale, "scale")
 
     def adapted(self, residuals: Array, weights: Array | None = None) -> PseudoHuberLoss:
         """Return this loss with a scale, learnt from residuals Y - E^[Y|Z] if it has none.
@@ -177,17 +179,15 @@ class _CrossEntropy:
     scales_with_outcome = False
     linear_in_outcome = True
     symmetric = False
+    _log_cdf: ClassVar[np.ufunc]  # log F, of a disturbance of unit scale
 
     def __post_init__(self) -> None:
-        _check_scale(self.scale)
+        check_positive(self.scale, "scale")
 
     def value(self, u: ArrayLike, v: ArrayLike) -> Array:
         """Return the loss of predicting ``v`` where the probability is ``u``."""
         u, index = np.asarray(u, dtype=float), np.divide(v, self.scale)
         return -u * self._log_cdf(index) - (1.0 - u) * self._log_cdf(-index)
-
-    def _log_cdf(self, t: Array) -> Array:
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -205,6 +205,7 @@ class LogisticLoss(_CrossEntropy):
     """
 
     lipschitz = True
+    _log_cdf = log_expit
 
     @property
     def width(self) -> float:
@@ -238,9 +239,6 @@ class LogisticLoss(_CrossEntropy):
         """Return F^-1(p), the P[h](Z) that P(Y = 1|Z) = ``p`` implies."""
         return self.scale * logit(p)
 
-    def _log_cdf(self, t: Array) -> Array:
-        return log_expit(t)
-
 
 @dataclass(frozen=True)
 class ProbitLoss(_CrossEntropy):
@@ -258,6 +256,7 @@ class ProbitLoss(_CrossEntropy):
     """
 
     lipschitz = False
+    _log_cdf = log_ndtr
 
     @property
     def width(self) -> float:
@@ -293,9 +292,6 @@ class ProbitLoss(_CrossEntropy):
         """Return F^-1(p), the P[h](Z) that P(Y = 1|Z) = ``p`` implies."""
         return self.scale * ndtri(p)
 
-    def _log_cdf(self, t: Array) -> Array:
-        return log_ndtr(t)
-
 
 def _mills(t: Array) -> Array:
     # N'(t) / N(-t) by the scaled complementary error function: exact to the last bits at any t.
@@ -317,8 +313,3 @@ def _median(values: Array, weights: Array | None = None) -> float:
     order = np.argsort(values)
     share = np.cumsum(weights[order])
     return float(values[order[np.searchsorted(share, share[-1] / 2)]])
-
-
-def _check_scale(scale: float) -> None:
-    if not (np.isfinite(scale) and scale > 0):
-        raise ValueError(f"scale must be a positive number, got {scale!r}.")

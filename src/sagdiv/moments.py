@@ -84,6 +84,10 @@ class Moments:
             and np.array_equal(self.gram, other.gram)
         )
 
+    def __hash__(self) -> int:
+        """Return the same number for sums that agree."""
+        return hash((self.n, self.bx, self.gram.shape))
+
     @property
     def averages(self) -> Moments:
         """The sums divided by n, as moments of total weight one."""

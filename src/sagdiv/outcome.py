@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, clone
+from sklearn.base import is_classifier as is_sklearn_classifier
 
 from sagdiv._types import Array
 from sagdiv.protocols import Operator
@@ -91,6 +92,11 @@ class ExactOutcome(BaseEstimator):
     def predict(self, Z: Array) -> Array:
         """Return r(z), shape (len(Z),)."""
         return np.asarray(self.function(Z), dtype=float)
+
+
+def is_classifier(outcome: Any) -> bool:
+    """Return whether an ``outcome=`` argument is a scikit-learn classifier."""
+    return hasattr(outcome, "__sklearn_tags__") and is_sklearn_classifier(outcome)
 
 
 def as_regressor(outcome: Any) -> Any:

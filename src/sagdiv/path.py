@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from sklearn.utils import gen_batches
 
 from sagdiv._types import Array, Rows
 from sagdiv.descent import average, descend, replay
+from sagdiv.nuisances import factors_at, loadings_at, ratio_at
 from sagdiv.protocols import ConvexSet, DensityRatio, FiniteRankRatio, Loss
 
 __all__ = ["DescentPath", "PathFunction", "Run", "walk"]
@@ -101,7 +103,7 @@ class PathFunction:
         self.path, self.density_ratio, self.convex_set = path, density_ratio, convex_set
         self.mean: Array | None = None
         if isinstance(density_ratio, FiniteRankRatio):
-            steps = density_ratio.loadings(path.instruments) * (path.slopes * path.step_sizes)
+            steps = loadings_at(density_ratio, path.instruments) * (path.slopes * path.step_sizes)
             iterates = -np.cumsum(steps, axis=1)  # coefficients of h_m - h_0
             self.mean = iterates[:, path.warm_up :].mean(axis=1)
             # The path around its mean in principal directions, each with the farthest it ever
@@ -124,7 +126,7 @@ class PathFunction:
     def _block(self, X: Array, start: Array) -> Array:
         if self.mean is None:
             return self._replay(X, start)
-        factors = self.density_ratio.factors(X)  # type: ignore[attr-defined]
+        factors = factors_at(cast(FiniteRankRatio, self.density_ratio), X)
         h = start + factors @ self.mean
         # |h_m(x) - h(x)| <= reach(x) for every m. Where h +- reach lies in the set, no iterate
         # was ever projected, and the average is h exactly; elsewhere every step is replayed.
@@ -138,7 +140,7 @@ class PathFunction:
     def _replay(self, X: Array, start: Array) -> Array:
         path, h = self.path, np.empty(len(X))
         for rows in gen_batches(len(X), max(1, _BLOCK_ELEMENTS // len(path.slopes))):
-            Phi = np.asfortranarray(self.density_ratio.ratio(X[rows], path.instruments))
+            Phi = np.asfortranarray(ratio_at(self.density_ratio, X[rows], path.instruments))
             iterates = replay(
                 start[rows], Phi, path.slopes, path.step_sizes, self.convex_set.project
             )

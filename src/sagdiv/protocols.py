@@ -19,9 +19,12 @@ __all__ = [
     "DensityRatio",
     "FiniteRankRatio",
     "LOSS_MEMBERS",
+    "LOCAL_LOSS_MEMBERS",
     "Loss",
     "Operator",
     "Outcome",
+    "claims",
+    "steepness",
 ]
 
 
@@ -79,19 +82,35 @@ class Outcome(Protocol):
         ...
 
 
-LOSS_MEMBERS = ("value", "d2", "mean", "domain", "curvature")
+LOSS_MEMBERS = ("value", "d2", "domain")
+"""What every loss has to offer; `claims` and `steepness` stand in for the rest."""
+
+LOCAL_LOSS_MEMBERS = (*LOSS_MEMBERS, "d22", "curvature", "width")
+"""What `KernelSAGDIV` needs besides: it descends a local quadratic model."""
 
 
 @runtime_checkable
 class Loss(Protocol):
     """A pointwise loss, convex and smooth in its second argument.
 
-    ``domain`` is the closed interval in which r must lie; ``curvature`` bounds the second
-    derivative; ``binary`` asks for a 0/1 outcome; ``scales_with_outcome`` says that h is in the
-    units of y, so that the descent may work in units of its standard deviation;
-    ``linear_in_outcome`` says that d2 is linear in its first argument, so that an observed y may
-    stand for r(z); ``symmetric`` that the loss is one of |u - v|, so that it may too where Y|Z is
-    symmetric. ``lipschitz`` says that d2 is bounded, so that no target can make a descent run away.
+    A class with ``value``, ``d2`` and ``domain`` is enough for `SAGDIV`. ``domain`` is the closed
+    interval in which r must lie. What else a loss may say of itself, and what is taken for granted
+    of one that does not:
+
+    ``curvature``
+        A bound of the second derivative, by which the default step is divided; one.
+    ``binary``
+        Asks for a 0/1 outcome. Then ``mean`` is needed too.
+    ``scales_with_outcome``
+        h is in the units of y, so that the descent may work in units of its standard deviation.
+    ``linear_in_outcome``
+        d2 is linear in its first argument, so that an observed y may stand for r(z).
+    ``symmetric``
+        The loss is one of |u - v|, so that it may too where Y|Z is symmetric.
+    ``lipschitz``
+        d2 is bounded, so that no target can make a descent run away.
+
+    None of the last five is taken for granted, see `claims`.
     """
 
     domain: tuple[float, float]
@@ -128,15 +147,30 @@ class Loss(Protocol):
         ...
 
 
+def claims(loss: Any, flag: str) -> bool:
+    """Return whether a loss says of itself that it is ``binary``, ``symmetric``, and so on."""
+    return bool(getattr(loss, flag, False))
+
+
+def steepness(loss: Any) -> float:
+    """Return the largest second derivative of a loss; one if it does not say."""
+    return float(getattr(loss, "curvature", 1.0))
+
+
 @runtime_checkable
-class BinaryLoss(Loss, Protocol):
+class BinaryLoss(Protocol):
     """The loss of a 0/1 outcome Y = 1{P[h](Z) + eta > 0} whose disturbance eta is known."""
 
+    binary: bool
     scale: float
 
     @property
     def noise_variance(self) -> float:
         """Variance of eta."""
+        ...
+
+    def mean(self, v: ArrayLike) -> Array:
+        """Return the P(Y = 1|Z) that P[h](Z) = v implies."""
         ...
 
     def link(self, p: ArrayLike) -> Array:
@@ -145,7 +179,7 @@ class BinaryLoss(Loss, Protocol):
 
 
 @runtime_checkable
-class AdaptiveLoss(Loss, Protocol):
+class AdaptiveLoss(Protocol):
     """A loss that learns something from the data before the descent."""
 
     def adapted(self, residuals: Array, weights: Array | None = None) -> Loss:

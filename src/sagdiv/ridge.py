@@ -194,22 +194,24 @@ def cross_fitted_ridge(
     folds : integer array of shape (n,)
     weights : array of shape (n,)
     """
-    center = np.average(target, weights=weights)
     weighted = Psi * weights[:, None]
-    G, c = weighted.T @ Psi, weighted.T @ (target - center)
+    G, c, sums, mass = weighted.T @ Psi, weighted.T @ target, weighted.sum(axis=0), weights.sum()
     held_out = []
     for fold in np.unique(folds):
         rows = folds == fold
-        total = weights[~rows].sum()
+        inside, w = weighted[rows], weights[rows]
+        total = mass - w.sum()
         if total > 0:
-            path = RidgePath((G - weighted[rows].T @ Psi[rows]) / total)
-            right = (c - weighted[rows].T @ (target[rows] - center)) / total
-            held_out.append((rows, path, right))
+            # Not even the level of the target is learnt from the rows that are held out.
+            center = (weights @ target - w @ target[rows]) / total
+            right = c - inside.T @ target[rows] - center * (sums - inside.sum(axis=0))
+            path = RidgePath((G - inside.T @ Psi[rows]) / total)
+            held_out.append((rows, center, path, right / total))
 
     def predict(log_ridge: float) -> Array:
-        prediction = np.full(len(target), center)
-        for rows, path, right in held_out:
-            prediction[rows] += Psi[rows] @ path.solve(right, 10.0**log_ridge)
+        prediction = np.full(len(target), target @ weights / mass)
+        for rows, center, path, right in held_out:
+            prediction[rows] = center + Psi[rows] @ path.solve(right, 10.0**log_ridge)
         return prediction
 
     def error(log_ridge: float) -> float:

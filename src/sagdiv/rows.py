@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.utils import gen_batches
+from sklearn.utils import _safe_indexing, gen_batches
+from sklearn.utils.validation import _num_samples
 
-from sagdiv._types import Array, Rows
+from sagdiv._types import Array, Data, Rows
+from sagdiv.validation import check_weights
 
-__all__ = ["RowBlocks"]
+__all__ = ["RowBlocks", "weighing_rows"]
 
 _BLOCK_ROWS = 2048  # the features of a block stay in the cache
 
@@ -62,3 +64,23 @@ class RowBlocks:
         )
         terms = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(blocks)
         return reduce(add, terms)
+
+
+def weighing_rows(
+    X: Data, y: Data, Z: Data, sample_weight: Data, *, may_vanish: bool = False
+) -> tuple[Data, Data, Data, Array | None]:
+    """Return data without the rows of weight zero, and the checked weights of the others.
+
+    They are left out before anything is checked: what does not count may be missing, and cannot
+    make up for what is constant or too short.
+    """
+    if sample_weight is None:
+        return X, y, Z, None
+    n_rows = _num_samples(X)
+    weights = check_weights(sample_weight, n_rows, may_vanish=may_vanish)
+    given = [A for A in (X, y, Z) if A is not None]
+    if weights.all() or any(_num_samples(A) != n_rows for A in given):
+        return X, y, Z, weights
+    seen = np.flatnonzero(weights)
+    X, y, Z = (None if A is None else _safe_indexing(A, seen) for A in (X, y, Z))
+    return X, y, Z, weights[seen]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sagdiv._types import Array
+from sagdiv.validation import check_bound
 
 __all__ = ["Interval", "SupNormBall", "WholeSpace"]
 
@@ -36,6 +37,8 @@ class Interval:
     high: float
 
     def __post_init__(self) -> None:
+        check_bound(self.low, "low")
+        check_bound(self.high, "high")
         if not self.low < self.high:
             raise ValueError(f"low must be less than high, got [{self.low!r}, {self.high!r}].")
 
@@ -58,6 +61,7 @@ class SupNormBall(Interval):
     """
 
     def __init__(self, radius: float = 10.0) -> None:
+        check_bound(radius, "radius")
         if not radius > 0:
             raise ValueError(f"radius must be positive, got {radius!r}.")
         super().__init__(-radius, radius)

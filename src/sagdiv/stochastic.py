@@ -43,6 +43,8 @@ def stochastic_flow(
     batch_size : int
     seed : int
     """
+    if not flow.values.size:  # with a binary x nothing is left to learn after the start
+        return flow.start
     rng = np.random.RandomState(seed)
     outward = B @ flow.directions  # psi(z)' outward: the gradient direction of one row
     n_steps = int(np.ceil(path.total_step * flow.values[0] / _SHARE_OF_STEEPEST))

@@ -14,6 +14,7 @@ from sagdiv.kernels import column_scales
 
 __all__ = [
     "check_both",
+    "check_bound",
     "check_component",
     "check_instruments",
     "check_integer",
@@ -40,8 +41,15 @@ def column_names(A: Any) -> NDArray[np.object_] | None:
 
 def check_instruments(Z: Any, name: str = "Z") -> Array:
     """Return Z as a finite float matrix; a single instrument may come as a vector."""
-    if np.ndim(Z) == 1:
+    shape = np.shape(Z)
+    if len(shape) not in (1, 2) or shape[1:] == (0,):
+        raise ValueError(
+            f"{name} must have a row for each observation and a column for each instrument, got "
+            + (f"an array of shape {shape}." if shape else f"{Z!r}.")
+        )
+    if len(shape) == 1:
         Z = np.asarray(Z)[:, None]
+    _check_numbers(Z, name, "encode categories, for example by sklearn's OneHotEncoder")
     return check_array(Z, dtype=np.float64, input_name=name, ensure_min_samples=0)
 
 
@@ -63,24 +71,31 @@ def check_component(
         return
     if isinstance(component, type):
         raise TypeError(f"{name} is the class {component.__name__}; pass an instance of it.")
-    if not all(hasattr(component, member) for member in members):
+    missing = [member for member in members if not hasattr(component, member)]
+    if missing:
         raise TypeError(
             f"{name} must be an object that offers {', '.join(members)}"
             + "".join(f", or the word {word!r}" for word in words)
-            + f"; got {component!r}."
+            + f"; got {component!r}, which has no {', '.join(missing)}."
         )
 
 
 def check_integer(value: Any, name: str, *, at_least: int) -> None:
     """Check that a parameter is an integer and not too small."""
-    if not isinstance(value, Integral) or value < at_least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
         raise ValueError(f"{name} must be an integer of at least {at_least}, got {value!r}.")
 
 
 def check_positive(value: Any, name: str) -> None:
     """Check that a parameter is a positive, finite number."""
-    if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+    if isinstance(value, bool) or not (isinstance(value, Real) and 0 < float(value) < np.inf):
         raise ValueError(f"{name} must be a positive number, got {value!r}.")
+
+
+def check_bound(value: Any, name: str) -> None:
+    """Check that a parameter is a number, possibly infinite."""
+    if not isinstance(value, Real):
+        raise ValueError(f"{name} must be a number, got {value!r}.")
 
 
 def check_outcome(y: Any, estimator_name: str) -> Array:
@@ -94,8 +109,24 @@ def check_outcome(y: Any, estimator_name: str) -> Array:
         raise ValueError("Input y contains NaN: an outcome is missing; drop these rows.")
     if y.ndim == 2 and y.shape[1] != 1:
         raise ValueError(f"y must be one column, got shape {y.shape}; fit one model for each.")
+    if y.ndim == 0:
+        raise ValueError(f"y must be one number for each row of X, got {y[()]!r}.")
     y = column_or_1d(y, warn=True)
+    _check_numbers(y, "y", "make them 0 and 1, for example by (y == label).astype(float)")
     return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
+
+
+def _check_numbers(A: Any, name: str, advice: str) -> None:
+    """Check that words, if there are any, are numbers in writing."""
+    values = np.asarray(A)
+    if values.dtype.kind not in "USO":
+        return
+    for value in values.ravel():
+        if isinstance(value, str):
+            try:
+                float(value)
+            except ValueError:
+                raise ValueError(f"{name} must be numbers, got {str(value)!r}; {advice}.") from None
 
 
 def check_labels(y: Any, loss: Any, classes: Array | None = None) -> tuple[Array, Array]:

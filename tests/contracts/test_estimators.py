@@ -10,6 +10,9 @@ import pytest
 from registry_estimators import ESTIMATORS, select
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sagdiv.datasets import make_continuous
@@ -161,8 +164,12 @@ def test_without_an_instrument(model, sample):
 
 
 def test_score_is_the_projected_risk(model, sample):
-    model.fit(sample.X, sample.y, sample.Z)
-    assert -np.var(sample.y) * 5 < model.score(sample.X, sample.y, sample.Z) < 0
+    # The mean loss of E[h(X)|Z] in the place of y, the expectation here by a Gaussian process.
+    h = model.fit(sample.X, sample.y, sample.Z).predict(sample.X)
+    process = GaussianProcessRegressor(RBF([1.0, 1.0]) + WhiteKernel(), normalize_y=True)
+    projected = cross_val_predict(process, sample.Z, h, cv=KFold(10, shuffle=True, random_state=0))
+    expected = -np.mean(model.loss_.value(sample.y, projected))
+    assert model.score(sample.X, sample.y, sample.Z) == pytest.approx(expected, rel=0.15)
     with pytest.raises(ValueError, match="score needs Z"):
         model.score(sample.X, sample.y)
 

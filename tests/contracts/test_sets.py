@@ -63,6 +63,13 @@ def test_radius_must_be_positive(radius):
         SupNormBall(radius)
 
 
+def test_bounds_must_be_numbers():
+    with pytest.raises(ValueError, match="radius must be a number, got 'a'"):
+        SupNormBall("a")
+    with pytest.raises(ValueError, match="high must be a number, got 'b'"):
+        Interval(1, "b")
+
+
 @pytest.mark.parametrize(("low", "high"), [(1.0, 1.0), (2.0, 1.0), (np.nan, 1.0)])
 def test_interval_must_not_be_empty(low, high):
     with pytest.raises(ValueError, match="low must be less than high"):

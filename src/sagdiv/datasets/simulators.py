@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 from scipy.stats import norm
 from sklearn.utils import check_random_state
 
@@ -182,7 +182,7 @@ class BinaryDesign:
 
     def r(self, Z: Array) -> Array:
         """Return P(Y = 1|Z) at the rows of Z."""
-        return 1 / (1 + np.exp(-self.projected(Z) / self.scale))
+        return expit(self.projected(Z) / self.scale)
 
     def draw(self, n: int, rng: np.random.RandomState) -> tuple[Array, Array, Array]:
         """Return n rows of X, y, Z."""

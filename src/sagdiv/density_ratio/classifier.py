@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import check_random_state, gen_batches
 
 from sagdiv._types import Array, Seed
-from sagdiv.validation import check_integer, check_positive
+from sagdiv.validation import check_component, check_integer, check_positive
 
 __all__ = ["ClassifierDensityRatio"]
 
@@ -64,6 +64,7 @@ class ClassifierDensityRatio(BaseEstimator):
                 max_iter=50, random_state=rng.randint(2**31 - 1)
             )
         else:
+            check_component(self.classifier, "classifier", ("fit", "predict_proba"))
             classifier = clone(self.classifier)
         n = len(X)
         shuffled = np.concatenate([rng.permutation(n) for _ in range(self.n_shuffles)])
