@@ -14,6 +14,12 @@ from sagdiv.kernels import (
 )
 
 
+def test_kernels_vanish_infinitely_far_away():
+    here, far = np.zeros((1, 1)), np.array([[1e5], [-1e300]])
+    for kernel in (gaussian_kernel, matern_kernel):
+        np.testing.assert_array_equal(kernel(here, far, 1.0), 0.0)
+
+
 @pytest.mark.parametrize("bandwidth", [0.7, np.array([0.5, 2.0, 1.0])])
 def test_kernel_is_the_formula(rng, bandwidth):
     A, B = rng.normal(size=(6, 3)), rng.normal(size=(4, 3))

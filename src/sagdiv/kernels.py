@@ -19,6 +19,7 @@ __all__ = [
 ]
 
 _MAX_MEDIAN_ROWS = 1000
+_FAR = 1000.0  # length scales; exp(-1000) is zero
 
 
 def gaussian_kernel(A: Array, B: Array, bandwidth: float | Array) -> Array:
@@ -43,6 +44,7 @@ def matern_kernel(A: Array, B: Array, bandwidth: float | Array) -> Array:
     the prior of a curve with one derivative; the second leaves room for kinks and jumps.
     """
     r = np.sqrt(scaled_squared_distances(A, B, bandwidth))
+    np.minimum(r, _FAR, out=r)  # infinity times exp(-infinity) is no number
     smooth = np.sqrt(3.0) * r
     return (1 + smooth) * np.exp(-smooth) + 0.2 * np.exp(-r)
 

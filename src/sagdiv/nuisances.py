@@ -92,7 +92,7 @@ def _shaped(values: Data, component: str, member: str, expected: tuple[int, ...]
 def _finite(Phi: Array) -> Array:
     if not np.isfinite(Phi).all():
         raise ValueError(
-            "density_ratio returned non-finite values; bound it, or remove the rows of X and Z "
-            "where the densities vanish."
+            "density_ratio returned non-finite values; bound it, or leave out the rows of X and Z "
+            "where the densities vanish, in predictions too."
         )
     return Phi
