@@ -35,6 +35,43 @@ class PredictsNaN(Mean):
         return np.where(np.arange(len(X)) == 3, np.nan, 0.0)
 
 
+class PredictsHuge(Mean):
+    """Finite, but not so its square."""
+
+    def predict(self, X):
+        return np.full(len(X), 1e200)
+
+
+class CurveIsNaN(Mean):
+    """As it should be, except on the points of the figure."""
+
+    def predict(self, X):
+        return np.full(len(X), np.nan if len(X) == 61 else self.mean_)
+
+
+class CurveRaises(Mean):
+    def predict(self, X):
+        if len(X) == 61:
+            raise RuntimeError("no more predictions")
+        return super().predict(X)
+
+
+class Slots:
+    """No dictionary, no get_params; it learns nothing but what it was told."""
+
+    __slots__ = ("mean_", "random_state", "seed_")
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y, Z):
+        self.mean_, self.seed_ = float(y.mean()), self.random_state
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
 class PredictsAColumn(Mean):
     def predict(self, X):
         return super().predict(X)[:, None]

@@ -124,8 +124,8 @@ def test_changed_code_is_noticed(open_design, monkeypatch):
 
 def test_whatever_a_method_does_the_rest_goes_on(open_design):
     methods = misbehaving(
-        *("Raises", "PredictsNaN", "PredictsAColumn", "Sleeps", "Crashes", "Exits", "Prints"),
-        "Mean",
+        *("Raises", "PredictsNaN", "PredictsHuge", "PredictsAColumn", "Sleeps", "Crashes"),
+        *("Exits", "CurveIsNaN", "CurveRaises", "Prints", "Slots", "Mean"),
     )
     head = HEAD.replace("time_limit = 60", "time_limit = 3").replace('"step", ', "")
     head = head.replace("repetitions = 2", "repetitions = 1")
@@ -136,14 +136,23 @@ def test_whatever_a_method_does_the_rest_goes_on(open_design):
     assert reasons == {
         "Raises": "RuntimeError: out of patience",
         "PredictsNaN": "ValueError: 1 predictions are not finite",
+        "PredictsHuge": "ValueError: predictions as large as 1e+200 have no finite squared error",
         "PredictsAColumn": "ValueError: predict returned the shape (50, 1), not (50,)",
         "Sleeps": "time limit: killed after 3 s",
         "Crashes": "its process died: SIGSEGV",
         "Exits": "its process died: exit code 3",
+        "CurveIsNaN": None,
+        "CurveRaises": None,
         "Prints": None,
+        "Slots": None,
         "Mean": None,
     }
-    assert [name for name, row in rows.items() if row.mse is not None] == ["Prints", "Mean"]
+    for name, row in rows.items():
+        assert (row.mse is None) == (reasons[name] is not None)
+        assert (row.curve is None) == (name not in ("Prints", "Slots", "Mean"))
+    # Its constructor takes a random_state, though it has no get_params.
+    method = design.method("Slots")
+    assert rows["Slots"].tuning == {"seed_": design.method_seed(next(design.cells()), method)}
 
 
 def test_failures_are_run_again_when_asked(open_design):

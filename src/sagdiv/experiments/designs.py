@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
+from inspect import signature
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -62,9 +63,14 @@ class Method:
 
     def build(self, seed: int) -> Any:
         """Return the estimator, unfitted; a ``random_state`` that it has is the seed."""
-        model = _find(self.estimator)(**{k: _construct(v) for k, v in self.params.items()})
-        known = model.get_params(deep=False) if hasattr(model, "get_params") else {}
-        if "random_state" in known and "random_state" not in self.params:
+        make = _find(self.estimator)
+        arguments = {name: _construct(value) for name, value in self.params.items()}
+        if "random_state" in arguments:
+            return make(**arguments)
+        if "random_state" in _parameters(make):
+            return make(random_state=seed, **arguments)
+        model = make(**arguments)  # a function of **settings, perhaps, that makes a seeded one
+        if hasattr(model, "get_params") and "random_state" in model.get_params(deep=False):
             model.set_params(random_state=seed)
         return model
 
@@ -258,6 +264,13 @@ def _construct(value: Any) -> Any:
     if isinstance(value, list):
         return [_construct(item) for item in value]
     return value
+
+
+def _parameters(make: Any) -> Collection[str]:
+    try:
+        return signature(make).parameters
+    except (TypeError, ValueError):  # not callable, or compiled without a signature
+        return ()
 
 
 def _find(name: str) -> Any:
