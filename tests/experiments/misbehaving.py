@@ -87,6 +87,36 @@ class Crashes(Mean):
         os.kill(os.getpid(), signal.SIGSEGV)
 
 
+class Forks(Mean):
+    """Starts a process, which inherits the pipe of answers, and takes too long."""
+
+    def fit(self, X, y, Z):
+        fork()
+        time.sleep(600)
+
+
+class ForksAndCrashes(Mean):
+    def fit(self, X, y, Z):
+        fork()
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def fork():
+    """Start a process that sleeps, and note its number in the folder of the run."""
+    child = os.fork()
+    if not child:
+        time.sleep(600)
+        os._exit(0)
+    with open(os.environ["CHILDREN"], "a") as file:
+        file.write(f"{child}\n")
+
+
+def sleep_with_child():
+    """Sleep, and so does a child of ours."""
+    fork()
+    time.sleep(600)
+
+
 class Exits(Mean):
     def fit(self, X, y, Z):
         sys.exit(3)

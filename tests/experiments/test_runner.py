@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -170,6 +171,67 @@ def test_a_lane_that_was_killed_takes_no_more_calls():
     assert not lane.alive
     with pytest.raises(JobLostError, match="died"):
         lane.call(abs, -3, limit=60)
+
+
+def is_running(pid):
+    try:
+        os.kill(int(pid), 0)
+        state = Path(f"/proc/{int(pid)}/stat")
+        return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+    except ProcessLookupError:
+        return False
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came to that"
+        time.sleep(0.02)
+
+
+# A child holds the pipe on which answers come: it must neither block the run nor outlive its fit.
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_what_a_method_has_started_goes_with_it(open_design, tmp_path, monkeypatch):
+    children = tmp_path / "children"
+    monkeypatch.setenv("CHILDREN", str(children))
+    head = HEAD.replace("time_limit = 60", "time_limit = 3").replace('"step", ', "")
+    head = head.replace("repetitions = 2", "repetitions = 1")
+    design, store = open_design(misbehaving("Forks", "ForksAndCrashes", "Mean"), head=head)
+    start = time.monotonic()
+    reasons = {row.method: row.error for row in do(design, store)}
+    assert reasons == {
+        "Forks": "time limit: killed after 3 s",
+        "ForksAndCrashes": "its process died: SIGSEGV",
+        "Mean": None,
+    }
+    assert time.monotonic() - start < 120  # and not the ten minutes for which the children sleep
+    pids = children.read_text().split()
+    assert len(pids) == 2
+    wait_until(lambda: not any(map(is_running, pids)))
+
+
+# A guard that is killed cannot end its lane: the lane has to notice, in the middle of a fit.
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_lane_does_not_outlive_its_guard(tmp_path):
+    children = tmp_path / "children"
+    script = (
+        "from sagdiv.experiments.lanes import Lane; from experiments import misbehaving; "
+        "lane = Lane(); print(lane._process.pid, flush=True); "
+        "lane.call(misbehaving.sleep_with_child, limit=600)"
+    )
+    paths = os.pathsep.join(filter(None, sys.path))
+    guard = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", script],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": paths, "CHILDREN": str(children)},
+    )
+    lane = guard.stdout.readline()
+    wait_until(lambda: children.exists() and children.read_text().endswith("\n"))
+    assert is_running(lane)
+    guard.kill()
+    guard.communicate()
+    wait_until(lambda: not is_running(lane) and not is_running(children.read_text()))
 
 
 def test_a_cluster_of_dask(open_design):
