@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from experiments.conftest import HEAD, METHODS, misbehaving
 
-from sagdiv.experiments import Store, plan, run, runner, share_out, summarise
+from sagdiv.experiments import Store, of_mixed_code, plan, run, runner, share_out, summarise
 from sagdiv.experiments.lanes import JobLostError, Lane
 
 N_KILLS = 10
@@ -110,17 +110,51 @@ def test_a_changed_design_is_noticed(open_design):
 def test_changed_code_is_noticed(open_design, monkeypatch):
     design, store = open_design(misbehaving("Mean"))
     do(design, store)
-    here = store.rows()[0].revision
-    monkeypatch.setattr(runner, "revision", lambda: "another")
+    assert plan(design, store).n_other_revisions == 0
+    monkeypatch.setattr(runner, "revision", lambda design, method: "another")
     todo = plan(design, store)
     assert todo.jobs == ()
-    assert todo.other_revisions == (here,)
+    assert todo.n_other_revisions == 4
     todo = plan(design, store, renew=True)
     assert len(todo.jobs) == 4
-    run(todo.jobs, store)
-    assert plan(design, store).other_revisions == ()
+    assert not of_mixed_code(design, store.rows())
+    run(todo.jobs[:2], store)
+    assert of_mixed_code(design, store.rows())
+    run(todo.jobs[2:], store)
+    assert not of_mixed_code(design, store.rows())
+    assert plan(design, store).n_other_revisions == 0
     (step, sin) = summarise(design, store.rows())
     assert (step.n, sin.n) == (2, 2)  # renewed, not doubled
+
+
+# What ran out of three seconds is missing once there are six, and not where there are two.
+def test_more_time_is_another_chance(open_design):
+    head = HEAD.replace('"step", ', "").replace("repetitions = 2", "repetitions = 1")
+
+    def with_limit(seconds):
+        return open_design(
+            misbehaving("Sleeps", "Mean"),
+            head=head.replace("time_limit = 60", f"time_limit = {seconds}"),
+        )
+
+    design, store = with_limit(3)
+    do(design, store)
+    assert {row.method: row.time_limit for row in store.rows()} == {"Sleeps": 3, "Mean": None}
+    assert plan(design, store).jobs == plan(with_limit(2)[0], store).jobs == ()
+    longer = with_limit(6)[0]
+    todo = plan(longer, store)
+    assert [job.method.name for job in todo.jobs] == ["Sleeps"]
+    assert [s.method for s in summarise(longer, store.rows())] == ["Mean"]
+
+
+def test_fewer_repetitions_are_no_other_settings(open_design):
+    design, store = open_design(misbehaving("Mean"))
+    do(design, store)
+    fewer, _ = open_design(
+        misbehaving("Mean"), head=HEAD.replace("repetitions = 2", "repetitions = 1")
+    )
+    todo = plan(fewer, store)
+    assert (todo.jobs, todo.n_kept, todo.n_other_settings, todo.n_outside) == ((), 2, 0, 2)
 
 
 def test_whatever_a_method_does_the_rest_goes_on(open_design):

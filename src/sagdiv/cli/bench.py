@@ -107,10 +107,17 @@ def table(
 ) -> None:
     """Summarise the rows of a comparison."""
     with one_line():
-        from sagdiv.experiments import format_table, summarise
+        from sagdiv.experiments import format_table, of_mixed_code, summarise
 
         found, store = _open(design, results)
-        text = format_table(summarise(found, _rows(found, store)), style.value)
+        rows = _rows(found, store)
+        if of_mixed_code(found, rows):
+            typer.echo(
+                "note: these rows were computed by several versions of the code; "
+                f"sagdiv bench run {design} --renew makes them alike",
+                err=True,
+            )
+        text = format_table(summarise(found, rows), style.value)
         if output is None:
             typer.echo(text, nl=False)
             return
@@ -204,13 +211,17 @@ def _tell(todo: Plan, path: Path) -> None:
     typer.echo(f"{len(todo.jobs)} fits to do, {todo.n_kept} rows kept; rows go to {path}")
     if todo.n_other_settings:
         typer.echo(
-            f"note: {todo.n_other_settings} rows in that file were made under other settings "
-            "than the design has now; they are left alone and do not count"
+            f"note: {todo.n_other_settings} fits are in that file under other settings than the "
+            "design has now; those rows are left alone and do not count"
         )
-    if todo.other_revisions:
+    if todo.n_outside:
         typer.echo(
-            f"note: some of the rows kept were computed by other code "
-            f"({', '.join(todo.other_revisions)}); --renew runs them again"
+            f"note: {todo.n_outside} fits in that file are not part of the design as it is now"
+        )
+    if todo.n_other_revisions:
+        typer.echo(
+            f"note: {todo.n_other_revisions} of the rows kept were computed by other code than "
+            "this; --renew runs them again"
         )
 
 

@@ -98,7 +98,7 @@ def save(figure: Figure, path: Path) -> list[Path]:
     return [png, pdf]
 
 
-def _errors(valid: dict[tuple[object, str], Row], cells: list[Cell], name: str) -> list[float]:
+def _errors(valid: dict[tuple[Cell, str], Row], cells: list[Cell], name: str) -> list[float]:
     found = [valid[cell, name].mse for cell in cells if (cell, name) in valid]
     return [mse for mse in found if mse is not None]
 

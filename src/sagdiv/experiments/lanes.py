@@ -90,7 +90,10 @@ class Lane:
         self._process.wait()
         # A process that has left the group may still hold the other end of the pipe.
         self._listener.join(timeout=_FAREWELL)
-        pipes = [self._process.stdin, *([] if self._listener.is_alive() else [self._process.stdout])]
+        pipes = [
+            self._process.stdin,
+            *([] if self._listener.is_alive() else [self._process.stdout]),
+        ]
         for pipe in pipes:
             if pipe is not None:
                 with suppress(BrokenPipeError):  # of what was not sent yet

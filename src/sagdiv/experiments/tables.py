@@ -88,7 +88,7 @@ def format_table(summaries: Sequence[Summary], style: Format = "markdown") -> st
     return "\n".join(draw([s for s in summaries if s.samples == size]) for size in sizes)
 
 
-def _ranks(design: Design, cells: Sequence[Cell], valid: dict[tuple[object, str], Row]) -> list:
+def _ranks(design: Design, cells: Sequence[Cell], valid: dict[tuple[Cell, str], Row]) -> list:
     errors = np.full((len(cells), len(design.methods)), np.nan)
     for i, cell in enumerate(cells):
         for j, method in enumerate(design.methods):
