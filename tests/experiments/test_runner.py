@@ -190,6 +190,15 @@ def test_whatever_a_method_does_the_rest_goes_on(open_design):
     assert rows["Slots"].tuning == {"seed_": design.method_seed(next(design.cells()), method)}
 
 
+# Progress is shown on stderr: what methods print has to come by there, whole lines at a time.
+def test_what_methods_print_is_passed_on(open_design, capsys):
+    design, store = open_design(misbehaving("Prints"))
+    do(design, store)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines.count("a line that must not be taken for an answer") == 4
+    assert lines.count("nor this one") == 4
+
+
 def test_failures_are_run_again_when_asked(open_design):
     design, store = open_design(misbehaving("Raises", "Mean"))
     do(design, store)

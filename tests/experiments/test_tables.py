@@ -99,6 +99,33 @@ def test_the_table_as_csv(design, rows):
         np.testing.assert_allclose(float(line["mean"]), summary.mean, rtol=1e-5)
 
 
+# A mean over fewer draws says so, and is not the best one beside means over all.
+def test_draws_that_are_missing_are_mentioned(design, rows):
+    fewer = [row for row in rows if (row.method, row.scenario) != ("a", "step")] + rows[:1]
+    (step_a, *_) = summarise(design, fewer)
+    assert (step_a.n, step_a.failed, step_a.missing) == (1, 0, 3)
+    line = format_table(summarise(design, fewer)).splitlines()[4]
+    assert line.startswith("| a | 0.5 (0.5) 1 of 4 draws | – 4 failed |")
+
+
+def test_names_that_mean_something_to_markdown_and_latex(open_design, rows):
+    raw = r"a|b^2_{k}~\x & 5%"
+    methods = f"[methods.'{raw}']\n" + 'estimator = "experiments.misbehaving.Mean"\n'
+    design, _ = open_design(methods)
+    (name,) = (method.name for method in design.methods)
+    assert name == raw
+    found = [
+        Row("sin", 150, k, name, design.fingerprint(cell, design.methods[0]), 0.5, fit_seconds=1.0)
+        for k, cell in enumerate(c for c in design.cells() if c.scenario == "sin")
+    ]
+    line = format_table(summarise(design, found)).splitlines()[-1]
+    assert line.startswith("| a\\|b^2_{k}~\\x & 5% | **0.5**")
+    latex = format_table(summarise(design, found), "latex")
+    assert (
+        r"a|b\textasciicircum{}2\_\{k\}\textasciitilde{}\textbackslash{}x \& 5\% & \textbf" in latex
+    )
+
+
 def test_an_unknown_format(design, rows):
     with pytest.raises(ValueError, match="a table is one of markdown, latex, csv, not 'html'"):
         format_table(summarise(design, rows), "html")

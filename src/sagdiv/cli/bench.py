@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sagdiv.cli.bench_progress import bench_progress
 from sagdiv.cli.failures import INTERRUPTED, UserError, one_line
 from sagdiv.cli.results import new_file
 
@@ -85,7 +85,7 @@ def run(
         todo = plan(found, store, methods=method or (), retry_failed=retry_failed, renew=renew)
         if not quiet:
             _tell(todo, store.path)
-        with _progress(len(todo.jobs), quiet=quiet) as on_row:
+        with bench_progress(len(todo.jobs), quiet=quiet) as on_row:
             try:
                 run_jobs(todo.jobs, store, n_jobs=jobs, on_row=on_row)
             except KeyboardInterrupt:
@@ -165,6 +165,10 @@ def add(
         list[str] | None,
         typer.Option(help="NAME=VALUE, an argument of the class; may be repeated."),
     ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="'triplets', or 'triplets and instruments' for a fit(..., Z_extra)."),
+    ] = None,
 ) -> None:
     """Add a method to a design; its rows are what the next run finds missing."""
     with one_line():
@@ -175,12 +179,19 @@ def add(
         if name in [method.name for method in before.methods]:
             raise UserError(f"{design} has a method {name!r} already; choose another name.")
         lines = [f"\n[methods.{_quoted(name)}]", f"estimator = {_quoted(estimator)}"]
+        if budget is not None:
+            lines.append(f"budget = {_quoted(budget)}")
         if param:
             lines += [f"\n[methods.{_quoted(name)}.params]", *map(_assignment, param)]
         with new_file(design) as temporary:
             text = design.read_text(encoding="utf-8").rstrip("\n") + "\n" + "\n".join(lines) + "\n"
             temporary.write_text(text, encoding="utf-8")
-            read_design(temporary)  # refuses what could not be run
+            shutil.copymode(design, temporary)
+            try:
+                read_design(temporary)  # refuses what could not be run
+            except ValueError as error:
+                message = str(error).replace(str(temporary), str(design))
+                raise UserError(f"{design} stays as it is: {message}") from error
         typer.echo(f"added; next: sagdiv bench run {design} --resume")
 
 
@@ -225,50 +236,6 @@ def _tell(todo: Plan, path: Path) -> None:
         )
 
 
-@contextmanager
-def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[Row], object]]:
-    """Yield what to call with each row: a bar at a terminal, a line in a log."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    if quiet:
-        yield lambda row: None
-    elif console.is_terminal:
-        columns = [
-            BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left:"),
-            TimeRemainingColumn(), TextColumn("{task.description}"),
-        ]  # fmt: skip
-        with Progress(*columns, console=console) as progress:
-            task = progress.add_task("", total=total)
-            yield lambda row: progress.update(task, advance=1, description=_words(row))
-    else:
-        done = 0
-
-        def line(row: Row) -> None:
-            nonlocal done
-            done += 1
-            console.print(
-                f"{done}/{total} {_words(row)}", markup=False, highlight=False, soft_wrap=True
-            )
-
-        yield line
-
-
-def _words(row: Row) -> str:
-    cell = f"{row.method}, {row.scenario}, {row.samples} variables, draw {row.repetition + 1}"
-    if row.error is not None:
-        return f"{cell}: {row.error}"
-    return f"{cell}: MSE {row.mse:.3g} in {row.fit_seconds:.2g} s"
-
-
 def _assignment(param: str) -> str:
     name, equals, value = param.partition("=")
     if not equals or not name.isidentifier():
@@ -277,9 +244,11 @@ def _assignment(param: str) -> str:
 
 
 def _toml(value: str) -> str:
-    """Return a value as TOML: numbers and true or false as they are, all else as words."""
+    """Return a value as TOML: numbers and true or false as they are, None, all else as words."""
     import tomllib
 
+    if value == "None":
+        return '{ object = "None" }'
     try:
         parsed: Any = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
@@ -288,4 +257,4 @@ def _toml(value: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text)
+    return json.dumps(text, ensure_ascii=False)

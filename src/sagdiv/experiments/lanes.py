@@ -19,7 +19,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 __all__ = ["JobLostError", "JobTimeoutError", "Lane", "close_all", "lane_of_this_thread"]
 
@@ -49,12 +49,17 @@ class Lane:
             [sys.executable, "-c", _START.format(path=sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env=environment,
             start_new_session=True,  # a group of its own, which can be killed as a whole
         )
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
+        self._reporter = threading.Thread(
+            target=_pass_on, args=(self._process.stderr,), daemon=True
+        )
+        self._reporter.start()
         _lanes.add(self)
         self._answers.get(timeout=_START_LIMIT)  # ready: limits of calls count from here
 
@@ -173,6 +178,14 @@ def _receive(requests: BinaryIO, calls: queue.SimpleQueue[Any]) -> None:
     if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(1)
+
+
+def _pass_on(words: IO[bytes]) -> None:
+    """Write what methods print to the stderr of here and now, which may be showing progress."""
+    with words:
+        for line in words:
+            sys.stderr.write(line.decode(errors="replace"))
+            sys.stderr.flush()
 
 
 def _cause(code: int | None) -> str:

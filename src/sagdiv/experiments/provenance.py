@@ -76,7 +76,8 @@ def _named(value: Any) -> Iterable[str]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if key in ("class", "object") and isinstance(inner, str):
-                yield inner
+                if inner != "None":
+                    yield inner
             else:
                 yield from _named(inner)
     elif isinstance(value, list):
