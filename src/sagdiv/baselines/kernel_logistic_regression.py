@@ -8,7 +8,7 @@ from sagdiv._types import Data, Seed
 from sagdiv.baselines.binary_outcome import BinaryOutcome
 from sagdiv.baselines.kernel_solution import KernelCoordinates, KernelSolution
 from sagdiv.baselines.penalised_loss import held_out_loss, minimise
-from sagdiv.kernels import median_bandwidth
+from sagdiv.kernels import MedianKernel
 from sagdiv.protocols import Loss
 from sagdiv.ridge import tuned
 from sagdiv.splitting import random_folds
@@ -91,7 +91,7 @@ class KernelLogisticRegression(BinaryOutcome, KernelSolution):
             check_positive(self.ridge, "ridge")
         X, y, Z = self._check_fit_input(X, y, Z)
         loss = self._loss
-        phi = KernelCoordinates(X, self.bandwidth * median_bandwidth(X))
+        phi = KernelCoordinates(MedianKernel(X, self.bandwidth))
         Phi = phi.at_landmarks
         folds = random_folds(len(y), _N_FOLDS, check_random_state(self.random_state))
         self.ridge_, self.ridge_search_ = tuned(
