@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from baselines import reference_baselines as naive
 from scipy.spatial.distance import cdist, pdist
+from sklearn.exceptions import ConvergenceWarning
 
 from sagdiv.baselines import (
     KIV,
@@ -238,6 +239,20 @@ class TestKernelTikhonov:
         assert model.n_iterations_ == np.argmin(errors) + 1
 
     # Few iterations are a strong penalty: both end at T* r^ / (alpha + ...), the first step.
+    def test_a_choice_at_the_end_of_the_list_is_mentioned(self):
+        data = make_continuous("sin", 300, random_state=0)
+        with pytest.warns(ConvergenceWarning, match="still falling after 3 iterations; raise max_"):
+            KernelTikhonov(max_iterations=3).fit(data.X, data.y, data.Z)
+        KernelTikhonov(n_iterations=3, max_iterations=3).fit(data.X, data.y, data.Z)
+
+    def test_a_refit_forgets_the_other_method(self, data):
+        model = KernelTikhonov("tikhonov").fit(data.X, data.y, data.Z)
+        model.set_params(method="landweber").fit(data.X, data.y, data.Z)
+        assert not hasattr(model, "ridge_")
+        assert not hasattr(model, "ridge_search_")
+        model.set_params(method="tikhonov").fit(data.X, data.y, data.Z)
+        assert not hasattr(model, "n_iterations_")
+
     def test_strong_penalty_is_one_iteration(self, data):
         once = KernelTikhonov(n_iterations=1).fit(data.X, data.y, data.Z)
         strong = KernelTikhonov("tikhonov", ridge=1e6).fit(data.X, data.y, data.Z)

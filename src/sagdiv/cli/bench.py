@@ -138,17 +138,12 @@ def plot(
 ) -> None:
     """Draw box plots of the errors, and the curves of one draw, as PNG and PDF."""
     with one_line():
-        from sagdiv.experiments.figures import box_plots, curve_grid_figure, save
+        from sagdiv.experiments.figures import draw_all
 
         found, store = _open(design, results)
         rows = _rows(found, store)
-        folder = store.path.parent if output is None else output
-        for samples in found.samples:
-            size = "" if len(found.samples) == 1 else f"-{samples}"
-            for kind, draw in (("errors", box_plots), ("curves", curve_grid_figure)):
-                figure = draw(found, rows, samples)
-                for path in save(figure, folder / f"{found.name}{size}-{kind}.png"):
-                    typer.echo(f"wrote {path}")
+        for path in draw_all(found, rows, store.path.parent if output is None else output):
+            typer.echo(f"wrote {path}")
 
 
 @bench.command(
