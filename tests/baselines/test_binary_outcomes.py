@@ -85,7 +85,13 @@ class CutKernelLogistic(Cut, KernelLogisticRegression): ...
 @pytest.mark.filterwarnings("ignore::sagdiv.exceptions.WeakInstrumentWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 @parametrize_with_checks(
-    [CutKIV(), CutTikhonov(), CutLinearProbability(), CutProbit(), CutKernelLogistic()],
+    [
+        CutKIV(random_state=0),
+        CutTikhonov(),
+        CutLinearProbability(),
+        CutProbit(),
+        CutKernelLogistic(random_state=0),
+    ],
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
