@@ -38,24 +38,26 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     print(f"\nlog-log slope of the mean: {slope:.2f}; of the bound: -0.5\n")
 
-    m, held, n_runs, by_error = steps[-1] if options.quick else 10_000, 0, 0, {}
+    m, held, n_runs = steps[-1] if options.quick else 10_000, 0, 0
+    by_error, by_limit = {}, {}
     print(f"One nuisance at a time with an error of the given norm, M = {m}\n")
     rows = []
     for which in NUISANCES:
-        by_error[which] = []
+        by_error[which], by_limit[which] = [], []
         for size in errors:
             found = _runs(design, which, size, m, seeds)
             limits = [sum(risk_bound(design, _nuisances(design, which, size, s), m)) for s in seeds]
             held += sum(e <= b for e, b in zip(found, limits, strict=True))
             n_runs += len(found)
             by_error[which].append(np.mean(found))
+            by_limit[which].append(min(limits))
             rows.append([which, size, np.mean(found), max(found), min(limits)])
     table(["nuisance", "error", "mean excess risk", "largest", "smallest bound"], rows)
     held += sum(x <= b for e, b in zip(by_steps, bounds, strict=True) for x in e)
     n_runs += draws * len(steps)
     print(f"\nThe bound held in {held} of {n_runs} runs")
     if not options.quick:
-        _draw(steps, by_steps, bounds, errors, by_error)
+        _draw(steps, by_steps, bounds, slope, errors, by_error, by_limit)
 
 
 def _nuisances(design: FiniteDesign, which: str, size: float, seed: int):
@@ -73,7 +75,7 @@ def _runs(design: FiniteDesign, which: str, size: float, n_steps: int, seeds) ->
     ]
 
 
-def _draw(steps, by_steps, bounds, errors, by_error) -> None:
+def _draw(steps, by_steps, bounds, slope, errors, by_error, by_limit) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.0, 3.6), layout="constrained")
@@ -81,9 +83,18 @@ def _draw(steps, by_steps, bounds, errors, by_error) -> None:
     left.plot(steps, by_steps, ".", color=GREY, markersize=4)
     left.plot(steps, np.mean(by_steps, axis=1), color=BLUE, linewidth=2.0, label="mean of the runs")
     left.plot(steps, bounds, color=BLACK, linestyle="--", label="the paper's bound")
+    middle = len(steps) // 2
+    place = steps[middle], np.mean(by_steps[middle])
+    left.annotate(f"slope {slope:.2f}", place, xytext=(6, 10), textcoords="offset points")
+    place = steps[middle], bounds[middle]
+    left.annotate("slope -0.50", place, xytext=(6, 6), textcoords="offset points")
     left.set(xlabel="M", ylabel="excess projected risk", title="Exact nuisances")
     for which, (color, marker) in NUISANCES.items():
         right.plot(errors, by_error[which], color=color, marker=marker, label=f"error in {which}")
+        right.plot(
+            errors, by_limit[which], color=color, marker=marker, markersize=4, linestyle="--"
+        )
+    right.plot([], [], color=GREY, linestyle="--", label="the paper's bound")
     right.set(xlabel="norm of the error", title="One nuisance off, M = 10 000")
     for panel in (left, right):
         panel.set(xscale="log", yscale="log")

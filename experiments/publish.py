@@ -7,10 +7,11 @@ Tables go to ``experiments/results`` and into the pages that have a place for th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from sagdiv.experiments import Store, format_table, read_design, summarise
-from sagdiv.experiments.figures import box_plots, curve_grid_figure, save
+from sagdiv.experiments.figures import draw_all
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, FIGURES = ROOT / "experiments" / "results", ROOT / "docs" / "figures"
@@ -37,13 +38,11 @@ def tables() -> dict[Path, str]:
     return found | {page: _PLACE.sub(place, page.read_text(encoding="utf-8")) for page in PAGES}
 
 
-def figures() -> None:
+def figures() -> Iterator[Path]:
     """Draw the errors and the curves of every design."""
     for name in DESIGNS:
         design, store = _open(name)
-        for kind, draw in (("errors", box_plots), ("curves", curve_grid_figure)):
-            for samples in design.samples:
-                save(draw(design, store.rows(), samples), FIGURES / f"{name}-{kind}.png")
+        yield from draw_all(design, store.rows(), FIGURES)
 
 
 def _open(name: str):
@@ -55,7 +54,8 @@ def main() -> None:
     for path, content in tables().items():
         path.write_text(content, encoding="utf-8")
         print(f"wrote {path.relative_to(ROOT)}")
-    figures()
+    for path in figures():
+        print(f"wrote {path.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

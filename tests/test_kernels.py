@@ -6,6 +6,7 @@ import reference
 
 from sagdiv.kernels import (
     KERNELS,
+    MedianKernel,
     column_scales,
     gaussian_kernel,
     low_rank_factor,
@@ -46,6 +47,17 @@ def test_kernels_are_positive_definite(rng, kernel, d):
 def test_median_bandwidth_is_the_formula(rng):
     A = rng.normal(size=(40, 3)) * [1, 100, 1e-3]
     np.testing.assert_allclose(median_bandwidth(A), reference.median_bandwidth(A), rtol=1e-12)
+
+
+# The kernel and its length scale are those of the separate functions, few rows or many.
+@pytest.mark.parametrize("n", [1, 2, 30, 1100])
+def test_median_kernel_is_the_gaussian_kernel_with_the_median_bandwidth(rng, n):
+    A = rng.normal(size=(n, 2)) * [1.0, 50.0]
+    kernel = MedianKernel(A, 0.7)
+    np.testing.assert_allclose(kernel.bandwidth, 0.7 * median_bandwidth(A), rtol=1e-12)
+    rows, columns = np.arange(0, n, 2), np.arange(n - 1, -1, -3)
+    expected = gaussian_kernel(A[rows], A[columns], kernel.bandwidth)
+    np.testing.assert_allclose(kernel.between(rows, columns), expected, atol=1e-13)
 
 
 def test_median_bandwidth_follows_units_and_ignores_repetition(rng):

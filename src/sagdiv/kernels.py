@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
-from scipy.spatial.distance import cdist, pdist
+from scipy.spatial.distance import cdist, pdist, squareform
 
-from sagdiv._types import Array
+from sagdiv._types import Array, Rows
 
 __all__ = [
     "KERNELS",
+    "MedianKernel",
     "column_scales",
     "gaussian_kernel",
     "low_rank_factor",
@@ -70,9 +71,50 @@ def median_bandwidth(A: Array) -> Array:
     """
     scales = column_scales(A)
     # A thousand evenly spaced rows pin a median to a few per cent, and keep this linear in n.
-    distances = pdist(A[:: max(1, -(-len(A) // _MAX_MEDIAN_ROWS))] / scales)
+    some = A[:: max(1, -(-len(A) // _MAX_MEDIAN_ROWS))]
+    return scales * _median_of_distinct(pdist(some / scales))
+
+
+def _median_of_distinct(distances: Array) -> float:
     distances = distances[distances > 0]
-    return scales * (np.median(distances) if distances.size else 1.0)
+    return float(np.median(distances)) if distances.size else 1.0
+
+
+class MedianKernel:
+    """A Gaussian kernel between rows of A, with the median heuristic for its length scale.
+
+    The median and the kernel are taken from the same distances, unless there are so many rows
+    that the median is that of a part of them.
+
+    Parameters
+    ----------
+    A : array of shape (n, d)
+    factor : float
+        Length scale in units of the median heuristic.
+
+    Attributes
+    ----------
+    bandwidth : array of shape (d,)
+    """
+
+    def __init__(self, A: Array, factor: float = 1.0) -> None:
+        self.A, self._gram = A, None
+        if len(A) > _MAX_MEDIAN_ROWS:
+            self.bandwidth = factor * median_bandwidth(A)
+            return
+        scales = column_scales(A)
+        squares = pdist(A / scales, "sqeuclidean")
+        median = _median_of_distinct(np.sqrt(squares))
+        self.bandwidth = factor * scales * median
+        gram = squareform(np.exp(-0.5 * squares / (factor * median) ** 2))
+        np.fill_diagonal(gram, 1.0)
+        self._gram = gram
+
+    def between(self, rows: Rows, columns: Rows) -> Array:
+        """Return the kernel between some rows and others, shape (len(rows), len(columns))."""
+        if self._gram is None:
+            return gaussian_kernel(self.A[rows], self.A[columns], self.bandwidth)
+        return self._gram[np.ix_(rows, columns)]
 
 
 def low_rank_factor(K: Array, tolerance: float = 1e-12) -> Array:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lstsq, pinv
+from scipy.linalg import lstsq, svd
 
 from sagdiv._types import Array
 
-__all__ = ["least_squares", "projected", "pseudo_inverse", "two_stage_least_squares"]
+__all__ = ["least_squares", "projected", "second_stage", "two_stage_least_squares"]
+
+# What is less than this, beside columns of unit length, is a rounding error and no direction. The
+# weakest instrument that data can tell from noise is of the order of 1 / sqrt(n).
+_NOTHING = 1e-11
 
 
 def projected(A: Array, Z: Array, weights: Array | None = None) -> Array:
@@ -28,7 +32,8 @@ def two_stage_least_squares(X: Array, y: Array, Z: Array, weights: Array | None 
     """Return the coefficients (X^'X^)^-1 X^'y, where X^ is the fit of X on Z.
 
     The columns are taken as they are: put a column of ones in both X and Z for an intercept.
-    Where Z does not tell two combinations of X apart, the coefficients are those of least norm.
+    Where Z does not tell two combinations of X apart, the coefficients are those of least norm,
+    the columns of X brought to unit length.
 
     Parameters
     ----------
@@ -42,7 +47,28 @@ def two_stage_least_squares(X: Array, y: Array, Z: Array, weights: Array | None 
     ----------
     Theil (1953), Repeated Least Squares Applied to Complete Equation Systems.
     """
-    return least_squares(projected(X, Z, weights), y, weights)
+    X_hat = projected(X, Z, weights)
+    if weights is not None:
+        root = np.sqrt(weights)
+        X, X_hat, y = X * root[:, None], X_hat * root[:, None], y * root
+    return second_stage(X, X_hat)[0] @ y
+
+
+def second_stage(X: Array, X_hat: Array) -> tuple[Array, int]:
+    """Return (X^'X^)^-1 X^', the matrix that takes y to its coefficients, and the rank of X^.
+
+    Parameters
+    ----------
+    X : array of shape (n, k)
+    X_hat : array of shape (n, k)
+        Its fit on the instruments. What is nothing beside X counts as nothing, however small the
+        rest of X^ is: rounding errors are no instruments.
+    """
+    lengths = _lengths(X)
+    U, values, V = svd(X_hat / lengths, full_matrices=False)
+    kept = values > _NOTHING
+    inverse = (V[kept].T / values[kept]) @ U[:, kept].T
+    return inverse / lengths[:, None], int(kept.sum())
 
 
 def least_squares(A: Array, b: Array, weights: Array | None = None) -> Array:
@@ -51,13 +77,7 @@ def least_squares(A: Array, b: Array, weights: Array | None = None) -> Array:
         root = np.sqrt(weights)
         A, b = A * root[:, None], (b.T * root).T
     lengths = _lengths(A)
-    return (lstsq(A / lengths, b)[0].T / lengths).T
-
-
-def pseudo_inverse(A: Array) -> Array:
-    """Return (A'A)^-1 A', the matrix that takes b to its coefficients on the columns of A."""
-    lengths = _lengths(A)
-    return pinv(A / lengths) / lengths[:, None]
+    return (lstsq(A / lengths, b, cond=_NOTHING)[0].T / lengths).T
 
 
 def _lengths(A: Array) -> Array:

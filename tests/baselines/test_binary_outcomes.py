@@ -11,8 +11,14 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sagdiv.baselines import ControlFunctionProbit, LinearProbability, LinkTikhonov, LogisticKIV
-from sagdiv.baselines.logistic_kiv import minimise
+from sagdiv.baselines import (
+    ControlFunctionProbit,
+    KernelLogisticRegression,
+    LinearProbability,
+    LinkTikhonov,
+    LogisticKIV,
+)
+from sagdiv.baselines.penalised_loss import minimise
 from sagdiv.datasets import make_binary
 from sagdiv.losses import LogisticLoss, ProbitLoss, SquaredLoss
 from sagdiv.splitting import nuisance_split
@@ -23,6 +29,7 @@ BASELINES = [
     LinkTikhonov(LOSS),
     LinearProbability(LOSS),
     ControlFunctionProbit(LOSS),
+    KernelLogisticRegression(LOSS, random_state=0),
 ]
 NAMES = [type(model).__name__ for model in BASELINES]
 each = pytest.mark.parametrize("model", BASELINES, ids=NAMES)
@@ -71,11 +78,20 @@ class CutLinearProbability(Cut, LinearProbability): ...
 class CutProbit(Cut, ControlFunctionProbit): ...
 
 
+class CutKernelLogistic(Cut, KernelLogisticRegression): ...
+
+
 @pytest.mark.filterwarnings("ignore::sagdiv.exceptions.NoInstrumentWarning")
 @pytest.mark.filterwarnings("ignore::sagdiv.exceptions.WeakInstrumentWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 @parametrize_with_checks(
-    [CutKIV(), CutTikhonov(), CutLinearProbability(), CutProbit()],
+    [
+        CutKIV(random_state=0),
+        CutTikhonov(),
+        CutLinearProbability(),
+        CutProbit(),
+        CutKernelLogistic(random_state=0),
+    ],
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -122,7 +138,7 @@ def test_swapping_the_labels_turns_h_around(model, data):
 @each
 @pytest.mark.parametrize("factor", [1e-2, 5.0])
 def test_the_scale_is_the_unit_of_h(model, data, factor):
-    if isinstance(model, LogisticKIV):
+    if isinstance(model, LogisticKIV | KernelLogisticRegression):
         pytest.skip("its penalty is on h, not on h / scale")
     other = clone(model).set_params(loss=LogisticLoss(factor * LOSS.scale))
     np.testing.assert_allclose(
@@ -214,6 +230,40 @@ def test_logistic_kiv_is_the_representer_problem():
     at = np.linspace(-3, 3, 9)[:, None]
     expected = naive.gram(at, data.X[first], x_width) @ alpha
     np.testing.assert_allclose(model.predict(at), expected, atol=1e-4)
+
+
+# LogisticKIV is not KIV with another loss in all its options: it has a single split.
+def test_logistic_kiv_has_the_attributes_of_its_parameters():
+    assert not hasattr(LogisticKIV(), "swap")
+
+
+def test_kernel_logistic_regression_is_the_representer_problem():
+    data = make_binary("sin", 40, random_state=1)
+    model = KernelLogisticRegression(LOSS, bandwidth=0.3, ridge=0.02)
+    model.fit(data.X, data.y, data.Z)
+    K = naive.gram(data.X, data.X, model.x_bandwidth_)
+
+    def risk(alpha):
+        return LOSS.value(data.y, K @ alpha).mean() + 0.02 * alpha @ K @ alpha
+
+    alpha = minimize(risk, np.zeros(40), method="BFGS", options={"gtol": 1e-9}).x
+    at = np.linspace(-3, 3, 9)[:, None]
+    expected = naive.gram(at, data.X, model.x_bandwidth_) @ alpha
+    np.testing.assert_allclose(model.predict(at), expected, atol=1e-4)
+
+
+# It estimates P(Y = 1|X), whatever Z is, and X is the more strongly confounded the more it knows.
+def test_kernel_logistic_regression_is_the_confounded_answer():
+    data = make_binary("sin", 1000, random_state=0)
+    model = KernelLogisticRegression(LOSS, random_state=0).fit(data.X, data.y, data.Z)
+    elsewhere = KernelLogisticRegression(LOSS, random_state=0).fit(data.X, data.y, data.Z[::-1])
+    X = data.sample_X(1000, random_state=1)
+    np.testing.assert_array_equal(model.predict(X), elsewhere.predict(X))
+    low, high = data.X[:, 0] < -1, data.X[:, 0] > 1
+    for rows in (low, high):
+        share = LOSS.mean(model.predict(data.X[rows])).mean()
+        assert share == pytest.approx(data.y[rows].mean(), abs=0.05)
+    assert np.mean((model.predict(X) - data.h_star(X)) ** 2) > 0.05
 
 
 def naive_median(Z):

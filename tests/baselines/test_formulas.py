@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from baselines import reference_baselines as naive
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist
+from sklearn.exceptions import ConvergenceWarning
 
 from sagdiv.baselines import (
     KIV,
@@ -17,7 +18,7 @@ from sagdiv.baselines import (
 )
 from sagdiv.baselines.kernel_solution import KernelCoordinates
 from sagdiv.datasets import make_continuous
-from sagdiv.kernels import median_bandwidth
+from sagdiv.kernels import MedianKernel, gaussian_kernel, median_bandwidth
 from sagdiv.ridge import generalised_error, leave_one_out_error
 from sagdiv.splitting import nuisance_split
 
@@ -91,16 +92,24 @@ class TestKIV:
 
 
 class TestNystroem:
-    @pytest.mark.parametrize("n_components", [500, 10_000])
-    def test_all_landmarks_are_exact(self, n_components):
+    # All landmarks in another order are no approximation; one less than all takes the same path.
+    @pytest.mark.parametrize("n", [1000, 1200])
+    def test_all_landmarks_are_exact(self, n):
+        A = make_continuous("abs", n, random_state=0).Z
+        kernel, rows = MedianKernel(A, 0.3), np.arange(n)
+        exact, _ = KernelCoordinates.of(kernel, rows, None, np.random.RandomState(0))
+        permuted = KernelCoordinates(kernel, np.random.RandomState(1).permutation(n))
+        expected = kernel.between(rows, rows)
+        for phi in (exact, permuted):
+            np.testing.assert_allclose(phi(rows) @ phi(rows).T, expected, atol=1e-6)
+
+    def test_all_landmarks_but_one_are_close_to_exact(self):
         data = make_continuous("abs", 1000, random_state=0)
         exact, nystroem = (
-            KIV(n_components=n, random_state=0).fit(data.X, data.y, data.Z)
-            for n in (None, n_components)
+            KIV(n_components=n, random_state=0).fit(data.X, data.y, data.Z) for n in (500, 499)
         )
-        np.testing.assert_allclose(
-            nystroem.predict(data.X), exact.predict(data.X), rtol=1e-8, atol=1e-8
-        )
+        assert len(nystroem.nodes_) == 2 * 499
+        np.testing.assert_allclose(nystroem.predict(data.X), exact.predict(data.X), atol=1e-6)
         assert nystroem.stage1_ridge_ == exact.stage1_ridge_
 
     # More landmarks come closer; the answer does not depend on them once the kernel is covered.
@@ -230,6 +239,20 @@ class TestKernelTikhonov:
         assert model.n_iterations_ == np.argmin(errors) + 1
 
     # Few iterations are a strong penalty: both end at T* r^ / (alpha + ...), the first step.
+    def test_a_choice_at_the_end_of_the_list_is_mentioned(self):
+        data = make_continuous("sin", 300, random_state=0)
+        with pytest.warns(ConvergenceWarning, match="still falling after 3 iterations; raise max_"):
+            KernelTikhonov(max_iterations=3).fit(data.X, data.y, data.Z)
+        KernelTikhonov(n_iterations=3, max_iterations=3).fit(data.X, data.y, data.Z)
+
+    def test_a_refit_forgets_the_other_method(self, data):
+        model = KernelTikhonov("tikhonov").fit(data.X, data.y, data.Z)
+        model.set_params(method="landweber").fit(data.X, data.y, data.Z)
+        assert not hasattr(model, "ridge_")
+        assert not hasattr(model, "ridge_search_")
+        model.set_params(method="tikhonov").fit(data.X, data.y, data.Z)
+        assert not hasattr(model, "n_iterations_")
+
     def test_strong_penalty_is_one_iteration(self, data):
         once = KernelTikhonov(n_iterations=1).fit(data.X, data.y, data.Z)
         strong = KernelTikhonov("tikhonov", ridge=1e6).fit(data.X, data.y, data.Z)
@@ -278,7 +301,7 @@ def boosted(data):
     model.fit(data.X, data.y, data.Z)
     X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
     # The first stage's own choice: the smallest leave-one-out error of k(X, .).
-    Phi, Psi = (KernelCoordinates(A, median_bandwidth(A)).at_landmarks for A in (X, data.Z))
+    Phi, Psi = (KernelCoordinates(MedianKernel(A)).at_landmarks for A in (X, data.Z))
     error = leave_one_out_error(Psi, Phi)
     ridge = model.first_stage_ridge_
     assert error(np.log10(ridge)) <= min(error(k) for k in range(-8, 2))
@@ -316,35 +339,35 @@ class TestBoostIV:
 
 
 # phi(a)'phi(b) = k(a, b) for landmarks a and any b, whatever the rank of the kernel.
-@pytest.mark.parametrize("bandwidth", [0.1, 1.0, 10.0])
-def test_coordinates_reproduce_the_kernel(rng, bandwidth):
-    A, B = rng.normal(size=(50, 2)), rng.normal(size=(20, 2))
-    phi = KernelCoordinates(A, bandwidth)
+@pytest.mark.parametrize("factor", [0.05, 0.5, 5.0])
+def test_coordinates_reproduce_the_kernel(rng, factor):
+    A = rng.normal(size=(70, 2))
+    kernel, landmarks, others = MedianKernel(A, factor), np.arange(50), np.arange(50, 70)
+    phi = KernelCoordinates(kernel, landmarks)
     np.testing.assert_allclose(
-        phi.at_landmarks @ phi(B).T,
-        naive.gram(A, B, bandwidth),
-        atol=1e-5 if bandwidth > 1 else 1e-6,
+        phi.at_landmarks @ phi(others).T,
+        naive.gram(A[landmarks], A[others], kernel.bandwidth),
+        atol=1e-5 if factor > 1 else 1e-6,
     )
-    np.testing.assert_allclose(
-        phi.at_landmarks @ phi.at_landmarks.T, naive.gram(A, A, bandwidth), atol=1e-10
-    )
+    K = naive.gram(A[landmarks], A[landmarks], kernel.bandwidth)
+    np.testing.assert_allclose(phi.at_landmarks @ phi.at_landmarks.T, K, atol=1e-10)
     theta = rng.normal(size=phi.at_landmarks.shape[1])
-    h = naive.gram(A, A, bandwidth) @ phi.dual(theta)
-    np.testing.assert_allclose(h, phi.at_landmarks @ theta, atol=1e-6)
+    np.testing.assert_allclose(K @ phi.dual(theta), phi.at_landmarks @ theta, atol=1e-6)
 
 
-# Two kernels of n x n entries are all that these methods need, whatever they tune.
+# Each of the two kernels needs the distance of every pair of rows once, its length scale included;
+# the local averages, which are not normalised alike in both directions, twice.
 @pytest.mark.parametrize(
     ("model", "n_kernels"),
     [
         (KernelRegression(), 1),
-        (KIV(swap=False), 1),  # the halves: two quarters of each of two kernels
+        (KIV(swap=False), 2),
         (KIV(), 2),
         (DualIV(), 2),
         (MMRIV(), 2),
         (RKHSMinimax(), 2),
-        (KernelTikhonov(), 2),
-        (KernelTikhonov("tikhonov"), 2),
+        (KernelTikhonov(), 4),
+        (KernelTikhonov("tikhonov"), 4),
         (BoostIV(), 2),
     ],
 )
@@ -352,13 +375,36 @@ def test_no_distance_is_computed_twice(monkeypatch, model, n_kernels):
     data = make_continuous("sin", 200, random_state=0)
     pairs = []
 
-    def counted(A, B, *arguments):
+    def between(A, B, *arguments):
         pairs.append(len(A) * len(B))
         return cdist(A, B, *arguments)
 
-    monkeypatch.setattr("sagdiv.kernels.cdist", counted)
+    def within(A, *arguments):
+        pairs.append(len(A) * (len(A) - 1) // 2)
+        return pdist(A, *arguments)
+
+    monkeypatch.setattr("sagdiv.kernels.cdist", between)
+    monkeypatch.setattr("sagdiv.kernels.pdist", within)
     model.fit(data.X, data.y, data.Z)
-    assert sum(pairs) == n_kernels * 200**2
+    # cdist computes the distance of a row to itself, too.
+    assert n_kernels * 199 * 200 / 2 <= sum(pairs) <= n_kernels * 200**2 / 2
+
+
+# A prediction holds so many numbers at once, and no more: the blocks make no difference.
+def test_predictions_come_in_blocks(monkeypatch, data):
+    model = KIV(random_state=0).fit(data.X, data.y, data.Z)
+    X = np.linspace(-4, 4, 101)[:, None]
+    whole, sizes = model.predict(X), []
+
+    def counted(A, B, bandwidth):
+        sizes.append(len(A) * len(B))
+        return gaussian_kernel(A, B, bandwidth)
+
+    monkeypatch.setattr("sagdiv.baselines.kernel_solution._BLOCK_ELEMENTS", 300)
+    monkeypatch.setattr("sagdiv.baselines.kernel_solution.gaussian_kernel", counted)
+    np.testing.assert_allclose(model.predict(X), whole, rtol=1e-12)
+    assert max(sizes) <= 300
+    assert sum(sizes) == 101 * 40
 
 
 @pytest.mark.parametrize("outcomes", [(), (3,)])

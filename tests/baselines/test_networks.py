@@ -145,6 +145,22 @@ def test_a_game_is_played_to_the_end(sample):
     assert [len(history.loss) for history in model.histories_] == [n_epochs] * 2
 
 
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"learning_rates": ()}, r"learning_rates must be a sequence of one or more .* got \(\)"),
+        ({"learning_rates": 0.001}, "learning_rates must be a sequence of one or more .* 0.001"),
+        ({"learning_rates": (0.1, -1.0)}, "each of learning_rates must be a positive .* -1.0"),
+        ({"critic_rate": 0.0}, "critic_rate must be a positive number, got 0.0"),
+        ({"critic_rate": -1}, "critic_rate must be a positive number, got -1"),
+    ],
+)
+def test_parameters_of_deep_gmm(sample, parameters, message):
+    model = DeepGMM(SMALL, SMALL, GAME, **parameters)
+    with pytest.raises(ValueError, match=message):
+        model.fit(sample.X, sample.y, sample.Z)
+
+
 def test_deep_gmm_needs_validation_rows(sample):
     training = clone(GAME).set_params(validation_fraction=0.0)
     with pytest.raises(ValueError, match="selects on validation rows"):

@@ -6,9 +6,10 @@ from baselines.reference_baselines import NaiveSieve
 from linearmodels.datasets import card
 from linearmodels.iv import IV2SLS
 
-from sagdiv.baselines import TSLS
+from sagdiv.baselines import TSLS, SieveIV
 from sagdiv.datasets import make_continuous
-from sagdiv.linear import projected, two_stage_least_squares
+from sagdiv.exceptions import WeakInstrumentWarning
+from sagdiv.linear import projected, second_stage, two_stage_least_squares
 
 
 def random_data(rng, n=200):
@@ -107,6 +108,95 @@ def test_collinear_instruments_change_nothing(rng):
     X, y, Z = random_data(rng)
     more = np.hstack([Z, Z @ rng.normal(size=(4, 2)), np.zeros((len(y), 1))])
     np.testing.assert_allclose(TSLS().fit(X, y, more).coef_, TSLS().fit(X, y, Z).coef_, rtol=1e-8)
+
+
+# Powers of a column with two values repeat each other up to rounding errors: these are no more
+# instruments than the column itself.
+def test_projection_on_columns_that_repeat_each_other(rng):
+    z = (rng.uniform(size=300) > 0.4).astype(float)
+    z = (z - z.mean()) / z.std()
+    X = rng.normal(size=(300, 3))
+    powers = np.column_stack([z**k for k in range(6)])
+    np.testing.assert_allclose(projected(X, powers), projected(X, powers[:, :2]), atol=1e-12)
+
+
+SHORT = "Z identifies 2 of the {} functions of X .* least norm"
+
+
+# An instrument of two values identifies two numbers: of all h with those, the one of least norm,
+# computed with the functions of X at unit length, and not 1e14 times a rounding error.
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("model", "k"),
+    [
+        (TSLS("polynomial"), 4),
+        (TSLS("polynomial", degree=5), 6),
+        (TSLS("spline", n_knots=5), 5),
+        (SieveIV(5), 5),
+    ],
+    ids=str,
+)
+def test_a_binary_instrument_and_a_series(model, k, seed):
+    data = make_continuous("sin", 300, random_state=seed)
+    z = (data.Z[:, :1] > 0).astype(float)
+    with pytest.warns(WeakInstrumentWarning, match=SHORT.format(k)):
+        model.fit(data.X, data.y, z)
+    B = np.column_stack([np.ones(300), model._basis(data.X)])
+    lengths = np.linalg.norm(B, axis=0)
+    means = np.array([(B / lengths)[z[:, 0] == value].mean(axis=0) for value in (0, 1)])
+    targets = [data.y[z[:, 0] == value].mean() for value in (0, 1)]
+    expected = means.T @ np.linalg.solve(means @ means.T, targets)
+    found = np.concatenate([[model.intercept_], model.coef_]) * lengths
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert np.abs(model.predict(data.X)).max() < 100
+
+
+def test_the_data_choose_what_a_binary_instrument_identifies():
+    data = make_continuous("sin", 300, random_state=0)
+    z = (data.Z[:, :1] > 0).astype(float)
+    model = TSLS("spline", random_state=0).fit(data.X, data.y, z)
+    assert model.n_knots_ == 2
+
+
+def test_the_same_instrument_twice(rng):
+    X, y, Z = random_data(rng)
+    with pytest.warns(WeakInstrumentWarning, match=SHORT.format(3)):
+        model = TSLS().fit(X, y, Z[:, [0, 0]])
+    assert np.isfinite(model.standard_errors_).all()
+    assert np.abs(model.coef_).max() < 100
+
+
+# Columns of X that repeat each other are not the fault of Z, and predictions do not depend on them.
+def test_the_same_regressor_twice(rng):
+    X, y, Z = random_data(rng)
+    twice = np.column_stack([X, 3 * X[:, 0]])
+    expected = TSLS().fit(X, y, Z).predict(X)
+    np.testing.assert_allclose(TSLS().fit(twice, y, Z).predict(twice), expected, rtol=1e-8)
+
+
+# A weak instrument is not none: one part in a million of X still counts as identification.
+def test_a_weak_instrument_is_kept(rng):
+    z = rng.normal(size=500)
+    noise = rng.normal(size=500)
+    x = 1e-6 * z + noise - z * (noise @ z) / (z @ z)
+    beta, rank = second_stage(x[:, None], projected(x[:, None], z[:, None]))
+    assert rank == 1
+    assert beta @ (2 * x) == pytest.approx(2, rel=1e-6)
+
+
+def test_a_small_sample_correction_needs_more_rows_than_coefficients(rng):
+    X, y = rng.normal(size=(10, 10)), rng.normal(size=10)
+    with pytest.raises(ValueError, match=r"small_sample=True divides by n .* 10 rows for 11 of"):
+        TSLS(small_sample=True).fit(X, y, X)
+    X, y, Z = random_data(rng)
+    TSLS(small_sample=True).fit(X, y, Z)
+
+
+def test_a_refit_forgets_the_knots(sample):
+    model = TSLS("spline", n_knots=3).fit(sample.X, sample.y, sample.Z)
+    assert model.n_knots_ == 3
+    model.set_params(basis=None).fit(sample.X, sample.y, sample.Z)
+    assert not hasattr(model, "n_knots_")
 
 
 def test_too_few_instruments(rng):

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,7 @@ def test_rows_under_other_settings_are_mentioned(run, design):
     run("bench", "run", design, "--quiet", "--method", "Mean")
     design.write_text(design.read_text().replace("test_points = 50", "test_points = 60"))
     found = run("bench", "run", design, "--resume", "--method", "Mean")
-    assert "4 rows in that file were made under other settings" in found.out
+    assert "4 fits are in that file under other settings" in found.out
     assert "4 fits to do, 0 rows kept" in found.out
 
 
@@ -104,18 +105,54 @@ def test_a_method_is_added(run, design):
     run("bench", "run", design, "--quiet", "--method", "Mean")
     found = run(
         *("bench", "add", design, "My mean, 2", "experiments.misbehaving.Mean"),
-        *("--param", "shift=0.5"),
+        *("--param", "shift=0.5", "--param", "random_state=None"),
     )
     assert found.code == 0, found.err
     method = read_design(design).method("My mean, 2")
-    assert method.params == {"shift": 0.5}
+    assert method.params == {"shift": 0.5, "random_state": {"object": "None"}}
+    assert method.build(3).random_state is None
     resumed = run("bench", "run", design, "--resume", "--method", "My mean, 2")
     assert "4 fits to do" in resumed.out
+
+
+def test_adding_keeps_the_file_as_it_was_but_for_its_end(run, design):
+    before = design.read_text()
+    design.chmod(0o640)
+    arguments = ("--budget", "triplets and instruments")
+    found = run("bench", "add", design, "méthode", "sagdiv.KernelSAGDIV.paper", *arguments)
+    assert found.code == 0, found.err
+    assert design.stat().st_mode & 0o777 == 0o640
+    text = design.read_text(encoding="utf-8")
+    assert text.startswith(before.rstrip())
+    assert '[methods."méthode"]' in text
+    assert read_design(design).method("méthode").budget == "triplets and instruments"
+
+
+def test_rows_of_different_code_are_mentioned(run, design, store):
+    run("bench", "run", design, "--quiet", "--method", "Mean")
+    assert run("bench", "table", design).err == ""
+    first = store.rows()[0]
+    with store.writer() as write:
+        write(replace(first, revision="edited"))
+    found = run("bench", "table", design)
+    assert "computed by several versions of the code" in found.err
+    assert "note" not in found.out
+    resumed = run("bench", "run", design, "--resume", "--method", "Mean")
+    assert "1 of the rows kept were computed by other code than this" in resumed.out
+
+
+def test_fits_that_the_design_no_longer_has_are_mentioned(run, design):
+    run("bench", "run", design, "--quiet", "--method", "Mean")
+    design.write_text(design.read_text().replace("repetitions = 2", "repetitions = 1"))
+    found = run("bench", "run", design, "--resume", "--method", "Mean")
+    assert "other settings" not in found.out
+    assert "2 fits in that file are not part of the design as it is now" in found.out
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("x", "experiments.misbehaving.Mean", "--budget", "all"), "tiny.toml stays as it is: met"),
         (("Mean", "experiments.misbehaving.Mean"), "has a method 'Mean' already"),
         (("new", "experiments.misbehaving.Gone"), "there is no 'experiments.misbehaving.Gone'"),
         (("new", "experiments.misbehaving.not_an_estimator"), "which has no fit and no predict"),

@@ -147,14 +147,59 @@ def test_the_designs_of_the_repository_can_be_read(path):
         ("sagdiv.baselines.TSLS", "experiments.misbehaving.not_an_estimator", "has no fit and no"),
         ("[methods.default]", "[methods.default.params]\nlos = 1\n[methods.default]", "los"),
         ('budget = "trip', 'budget = "3 trip', "methods.paper: budget must be one of"),
+        ("time_limit = 60", "time_limit = inf", "time_limit must be a positive number of seconds"),
+        ("time_limit = 60", "time_limit = true", "time_limit must be a positive number of seconds"),
+        ('title = "For tests"', "title = 3", "title must be a text, got 3"),
+        ('"sagdiv.datasets.make_continuous"', "3", "data must be a text, got 3"),
+        (".make_continuous", "", "data = 'sagdiv.datasets' must name a function, and is <module"),
+        ("sagdiv.datasets.make_continuous", "experiments.mistakes.no_sample", "IVSample, got a di"),
+        ("sagdiv.datasets.make_continuous", "experiments.mistakes.raises", "KeyError: 'step'"),
+        ("sagdiv.datasets.make_continuous", "experiments.mistakes.no_design", "h_star.* 'NoneType"),
+        (
+            "sagdiv.datasets.make_continuous",
+            "experiments.mistakes.wrong_n",
+            "returned 4, 4, 4",
+        ),
+        ("sagdiv.datasets.make_continuous", "experiments.mistakes.wide_h", r"\(3, 1\) for 3 rows"),
+        ('"sagdiv.baselines.TSLS"', "3", "methods.2SLS.estimator must be a text, got 3"),
+        ("sagdiv.baselines.TSLS", "experiments.mistakes.Raises", "2SLS cannot be made: KeyError"),
+        ("sagdiv.baselines.TSLS", "broken.A", "2SLS: 'broken.A' cannot be imported: SyntaxError"),
+        ("sagdiv.baselines.TSLS", "raising.A", "'raising.A' cannot be imported: RuntimeError: no"),
+        ("sagdiv.baselines.TSLS", "lacking.A", "'lacking.A' cannot be imported: ModuleNotFoundErr"),
+        ("[methods.default]", "[methods.d]\nparams = 3", r"methods.d.params must be a table"),
+        (
+            "[methods.default]",
+            "[methods.d]\nparams.x = 1979-05-27",
+            r"params.x is a date; put",
+        ),
         ('budget = "trip', 'buget = "trip', "methods.paper has buget, which is unknown"),
     ],
 )
-def test_files_that_are_refused(write, old, new, message):
+def test_files_that_are_refused(write, old, new, message, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "broken.py").write_text("def (:\n")
+    (tmp_path / "raising.py").write_text("raise RuntimeError('no device')\n")
+    (tmp_path / "lacking.py").write_text("import not_installed_here\n")
     text = (HEAD + METHODS).replace('"default"', "default").replace('"paper"', "paper")
     assert old in text
     with pytest.raises(DesignError, match=message):
         read_design(write(text.replace(old, new), head=""))
+
+
+# Three random variables are one triplet, and no triplet with further instruments.
+def test_few_samples_where_all_are_spent_on_triplets(open_design):
+    design, _ = open_design(
+        '[methods.a]\nestimator = "sagdiv.baselines.TSLS"', head=HEAD.replace("[150]", "[3]")
+    )
+    cell = next(design.cells())
+    assert len(design.sample(cell, share_out(3)).X) == 1
+
+
+def test_none_among_the_parameters():
+    params = {"init": {"object": "None"}, "step": 0.5}
+    model = Method("m", "sagdiv.KernelSAGDIV.paper", params=params).build(3)
+    assert model.init is None
+    assert model.step == 0.5
 
 
 def test_methods_must_be_tables(write):

@@ -99,6 +99,33 @@ def test_the_table_as_csv(design, rows):
         np.testing.assert_allclose(float(line["mean"]), summary.mean, rtol=1e-5)
 
 
+# A mean over fewer draws says so, and is not the best one beside means over all.
+def test_draws_that_are_missing_are_mentioned(design, rows):
+    fewer = [row for row in rows if (row.method, row.scenario) != ("a", "step")] + rows[:1]
+    (step_a, *_) = summarise(design, fewer)
+    assert (step_a.n, step_a.failed, step_a.missing) == (1, 0, 3)
+    line = format_table(summarise(design, fewer)).splitlines()[4]
+    assert line.startswith("| a | 0.5 (0.5) 1 of 4 draws | – 4 failed |")
+
+
+def test_names_that_mean_something_to_markdown_and_latex(open_design, rows):
+    raw = r"a|b^2_{k}~\x & 5%"
+    methods = f"[methods.'{raw}']\n" + 'estimator = "experiments.misbehaving.Mean"\n'
+    design, _ = open_design(methods)
+    (name,) = (method.name for method in design.methods)
+    assert name == raw
+    found = [
+        Row("sin", 150, k, name, design.fingerprint(cell, design.methods[0]), 0.5, fit_seconds=1.0)
+        for k, cell in enumerate(c for c in design.cells() if c.scenario == "sin")
+    ]
+    line = format_table(summarise(design, found)).splitlines()[-1]
+    assert line.startswith("| a\\|b^2_{k}~\\x & 5% | **0.5**")
+    latex = format_table(summarise(design, found), "latex")
+    assert (
+        r"a|b\textasciicircum{}2\_\{k\}\textasciitilde{}\textbackslash{}x \& 5\% & \textbf" in latex
+    )
+
+
 def test_an_unknown_format(design, rows):
     with pytest.raises(ValueError, match="a table is one of markdown, latex, csv, not 'html'"):
         format_table(summarise(design, rows), "html")
@@ -109,21 +136,68 @@ def test_nothing_run_yet(design):
     assert format_table([], "markdown") == ""
 
 
+def texts(panel):
+    return {text.get_text() for text in panel.texts} - {""}
+
+
 @pytest.mark.parametrize("n_rows", [16, 5])
 def test_figures(design, rows, tmp_path, n_rows):
     pytest.importorskip("matplotlib")
-    from sagdiv.experiments.figures import box_plots, curve_grid_figure, save
+    from sagdiv.experiments.figures import draw_all
 
-    for draw, n_axes in ((box_plots, 2), (curve_grid_figure, 6)):
-        contents = []
-        for name in ("one", "two"):
-            figure = draw(design, rows[:n_rows], 150)
-            assert len(figure.axes) == n_axes
-            contents.append([path.read_bytes() for path in save(figure, tmp_path / name)])
-        png, pdf = contents[0]
+    names = [f"design-{kind}.{end}" for kind in ("errors", "curves") for end in ("png", "pdf")]
+    contents = []
+    for folder in ("one", "two"):
+        paths = list(draw_all(design, rows[:n_rows], tmp_path / folder))
+        assert [path.name for path in paths] == names
+        contents.append([path.read_bytes() for path in paths])
+    for png, pdf in (contents[0][:2], contents[0][2:]):
         assert png.startswith(b"\x89PNG")
         assert pdf.startswith(b"%PDF")
-        assert contents[0] == contents[1]
+    assert contents[0] == contents[1]
+
+
+def test_boxes_say_what_they_do_not_show(design, rows):
+    pytest.importorskip("matplotlib")
+    from sagdiv.experiments.figures import box_plots
+
+    step, sin = box_plots(design, rows, 150).axes
+    assert texts(step) == {"1 failed"}
+    assert texts(sin) == {"4 failed"}
+    # Two draws of a, one of b_1, and nothing on sin but a failure.
+    some = [r for r in rows if r.repetition < 2 and (r.scenario, r.method) != ("sin", "b_1")]
+    some = [r for r in some if (r.scenario, r.method, r.repetition) != ("step", "b_1", 1)]
+    figure = box_plots(design, some, 150)
+    step, sin = figure.axes
+    assert texts(step) == {"1 of 2 run"}
+    assert texts(sin) == {"2 failed", "not run"}
+    assert "2 of 4 draws" in figure.get_suptitle()
+
+
+# Six panels in a row, the data among them; a legend, and names that do not run into each other.
+@pytest.mark.parametrize(("n_methods", "shape"), [(1, (1, 2)), (5, (1, 6)), (10, (2, 6))])
+def test_curves_in_rows(open_design, n_methods, shape):
+    pytest.importorskip("matplotlib")
+    from sagdiv.experiments.figures import curve_grid_figure
+
+    design, _ = open_design(
+        "".join(
+            f'[methods."a method with a long name {k}"]\nestimator = "sagdiv.baselines.TSLS"\n'
+            for k in range(n_methods)
+        )
+    )
+    figure = curve_grid_figure(design, [], 150)
+    assert len(figure.axes) == 2 * (1 + n_methods)
+    assert figure.axes[0].get_gridspec().get_geometry() == shape
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["estimate", "data", "truth"]
+    assert {axes.get_xlabel() for axes in figure.axes} <= {"", "x"}
+    assert figure.axes[-1].get_xlabel() == "x"
+    assert all(texts(axes) == {"not run"} for axes in figure.axes[1 : 1 + n_methods])
+    figure.canvas.draw()
+    boxes = [axes.title.get_window_extent() for axes in figure.axes]
+    for i, one in enumerate(boxes):
+        assert not any(one.overlaps(other) for other in boxes[:i])
 
 
 def test_a_box_is_drawn_at_the_errors(design, rows):

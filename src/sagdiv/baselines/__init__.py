@@ -1,7 +1,8 @@
 """Other people's estimators, one paper a file, with the same fit(X, y, Z) and predict(X).
 
-`KernelRegression` and `DirectNetwork` ignore the instrument: the confounded answers, for
-comparison. The three that need torch are imported when they are first asked for.
+`KernelRegression`, `KernelLogisticRegression` and `DirectNetwork` ignore the instrument: the
+confounded answers, for comparison. The three that need torch are imported when they are first
+asked for.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from sagdiv._lazy import deep_names, names_found
 from sagdiv.baselines.boost_iv import BoostIV
 from sagdiv.baselines.control_function_probit import ControlFunctionProbit
 from sagdiv.baselines.dualiv import DualIV
+from sagdiv.baselines.kernel_logistic_regression import KernelLogisticRegression
 from sagdiv.baselines.kernel_regression import KernelRegression
 from sagdiv.baselines.kernel_tikhonov import KernelTikhonov
 from sagdiv.baselines.kiv import KIV
@@ -42,6 +44,7 @@ __all__ = [
     "LinearProbability",
     "ControlFunctionProbit",
     "KernelRegression",
+    "KernelLogisticRegression",
 ]
 
 _DEEP = {

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sagdiv._types import Array, Data, Seed
 from sagdiv.base import IVRegressor
 from sagdiv.baselines.kernel_solution import KernelCoordinates
-from sagdiv.kernels import column_scales, median_bandwidth
+from sagdiv.kernels import MedianKernel, column_scales
 from sagdiv.ridge import RidgePath, generalised_error, leave_one_out_error, tuned
 from sagdiv.validation import check_integer, check_positive
 
@@ -162,8 +162,8 @@ class _Expectation:
     """E^[. |Z] at the rows, by kernel ridge regression tuned for all functions of X at once."""
 
     def __init__(self, X: Array, Z: Array) -> None:
-        Phi = KernelCoordinates(X, median_bandwidth(X)).at_landmarks
-        Psi = KernelCoordinates(Z, median_bandwidth(Z)).at_landmarks
+        Phi = KernelCoordinates(MedianKernel(X)).at_landmarks
+        Psi = KernelCoordinates(MedianKernel(Z)).at_landmarks
         ridge, _ = tuned(None, lambda: leave_one_out_error(Psi, Phi), _DECADES)
         path = RidgePath(Psi.T @ Psi / len(Z))
         self.values, self.ridge = path.values, ridge

@@ -16,6 +16,7 @@ from sagdiv.neural.networks import MLP, Factory, Network, Shape, default_network
 from sagdiv.neural.optim import OptimisticAdam
 from sagdiv.neural.regressor import NetworkRegressor
 from sagdiv.neural.training import Training, reproducible
+from sagdiv.validation import check_positive
 
 __all__ = ["DeepGMM", "Selection"]
 
@@ -112,6 +113,7 @@ class DeepGMM(NetworkRegressor):
         y : array of shape (n,)
         Z : array of shape (n, dz), or images
         """
+        self._check_parameters()
         X, y, Z = self._check_fit_input(X, y, Z)
         training = default_training() if self.training is None else clone(self.training)
         if not training.validation_fraction > 0:
@@ -146,6 +148,16 @@ class DeepGMM(NetworkRegressor):
         )
         self.network_.module.load_state_dict(runs[best[0]].weights[best[1]])
         return self
+
+    def _check_parameters(self) -> None:
+        rates = self.learning_rates
+        if np.ndim(rates) != 1 or not len(rates):
+            raise ValueError(
+                f"learning_rates must be a sequence of one or more numbers, got {rates!r}."
+            )
+        for rate in rates:
+            check_positive(rate, "each of learning_rates")
+        check_positive(self.critic_rate, "critic_rate")
 
 
 class Run:

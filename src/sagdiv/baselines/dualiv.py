@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from sagdiv._types import Array, Data, Seed
 from sagdiv.baselines.kernel_solution import KernelCoordinates, KernelSolution
-from sagdiv.kernels import gaussian_kernel, median_bandwidth
+from sagdiv.kernels import MedianKernel
 from sagdiv.ridge import RidgePath, tuned
 from sagdiv.splitting import nuisance_split
 from sagdiv.validation import check_positive
@@ -105,8 +105,8 @@ class DualIV(KernelSolution):
         y = y - intercept
         n = len(X)
         W = np.column_stack([y, Z])
-        L = gaussian_kernel(W, W, self.bandwidth * median_bandwidth(W))
-        phi = KernelCoordinates(X, self.bandwidth * median_bandwidth(X))
+        L = MedianKernel(W, self.bandwidth).between(np.arange(n), np.arange(n))
+        phi = KernelCoordinates(MedianKernel(X, self.bandwidth))
         Phi = phi.at_landmarks
 
         self._choose_ridges(L, Phi, y)

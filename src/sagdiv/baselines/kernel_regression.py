@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sagdiv._types import Data
 from sagdiv.baselines.kernel_solution import KernelCoordinates, KernelSolution
-from sagdiv.kernels import median_bandwidth
+from sagdiv.kernels import MedianKernel
 from sagdiv.ridge import RidgePath, leave_one_out_error, tuned
 from sagdiv.validation import check_positive
 
@@ -72,7 +72,7 @@ class KernelRegression(KernelSolution):
         X, y, Z = self._check_fit_input(X, y, Z)
         intercept = float(y.mean())
         y = y - intercept
-        phi = KernelCoordinates(X, self.bandwidth * median_bandwidth(X))
+        phi = KernelCoordinates(MedianKernel(X, self.bandwidth))
         Phi = phi.at_landmarks
         self.ridge_, self.ridge_search_ = tuned(
             self.ridge, lambda: leave_one_out_error(Phi, y), _DECADES

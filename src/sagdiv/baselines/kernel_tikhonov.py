@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 from scipy.linalg import inv
 from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
 
 from sagdiv._types import Array, Data
 from sagdiv.base import IVRegressor
@@ -50,7 +52,8 @@ class KernelTikhonov(IVRegressor):
     n_iterations : int, default=None
         Number of Landweber iterations; None chooses it. Raising it follows the data more closely.
     max_iterations : int, default=500
-        Largest number of Landweber iterations that is considered.
+        Largest number of Landweber iterations that is considered; a `ConvergenceWarning` says
+        where it is the one that was chosen.
 
     Attributes
     ----------
@@ -112,6 +115,8 @@ class KernelTikhonov(IVRegressor):
         """
         self._check_parameters()
         X, y, Z = self._check_fit_input(X, y, Z)
+        for name in ("ridge_", "ridge_search_", "n_iterations_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self.nodes_ = X
         self.x_bandwidth_ = self.bandwidth * _rule_of_thumb(X)
         T = _local_average(Z, Z, self.bandwidth * _rule_of_thumb(Z))
@@ -127,6 +132,13 @@ class KernelTikhonov(IVRegressor):
         else:
             k = self.n_iterations
             self.n_iterations_ = problem.stopping_time(self.max_iterations) if k is None else k
+            if k is None and self.n_iterations_ == self.max_iterations:
+                warnings.warn(
+                    f"the error was still falling after {self.max_iterations} iterations; raise "
+                    "max_iterations, or give n_iterations.",
+                    ConvergenceWarning,
+                    stacklevel=2,
+                )
             self.moments_ = problem.landweber(self.n_iterations_)
         return self
 

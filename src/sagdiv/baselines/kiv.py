@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 
 from sagdiv._types import Array, Data, Rows, Seed
 from sagdiv.baselines.kernel_solution import KernelCoordinates, KernelSolution
-from sagdiv.kernels import median_bandwidth
+from sagdiv.kernels import MedianKernel
 from sagdiv.ridge import RidgePath, tuned
 from sagdiv.splitting import nuisance_split
 from sagdiv.validation import check_integer, check_positive
@@ -150,13 +150,12 @@ class KIV(KernelSolution):
         self, X: Array, Z: Array, splits: list[tuple[Rows, Rows]], rng: np.random.RandomState
     ) -> list[tuple[KernelCoordinates, Array, Array]]:
         """Return phi, phi at the first rows, and E^[phi(X)|z] at the second ones, by split."""
-        x_width = self.bandwidth * median_bandwidth(X)
-        z_width = self.bandwidth * median_bandwidth(Z)
+        x_kernel, z_kernel = MedianKernel(X, self.bandwidth), MedianKernel(Z, self.bandwidth)
         stages = []
         for first, second in splits:
-            phi, Phi = KernelCoordinates.of(X[first], x_width, self.n_components, rng)
-            psi, Psi = KernelCoordinates.of(Z[first], z_width, self.n_components, rng)
-            stages.append((phi, Phi, _FirstStage(Phi, Psi, phi(X[second]), psi(Z[second]))))
+            phi, Phi = KernelCoordinates.of(x_kernel, first, self.n_components, rng)
+            psi, Psi = KernelCoordinates.of(z_kernel, first, self.n_components, rng)
+            stages.append((phi, Phi, _FirstStage(Phi, Psi, phi(second), psi(second))))
 
         def error(log_ridge: float) -> float:
             return float(np.mean([stage.error(10.0**log_ridge) for _, _, stage in stages]))

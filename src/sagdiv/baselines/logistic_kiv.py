@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
-from scipy.linalg import solve
 from sklearn.utils import check_random_state
 
-from sagdiv._types import Array, Data, Rows, Seed
+from sagdiv._types import Data, Seed
 from sagdiv.baselines.binary_outcome import BinaryOutcome
 from sagdiv.baselines.kiv import KIV
+from sagdiv.baselines.penalised_loss import held_out_loss, minimise
 from sagdiv.protocols import Loss
 from sagdiv.ridge import tuned
 from sagdiv.splitting import nuisance_split, random_folds
@@ -20,9 +17,6 @@ __all__ = ["LogisticKIV"]
 
 _DECADES = (-3, 0)
 _N_FOLDS = 5
-_MAX_ROUNDS = 50
-_SMALL_DECREMENT = 1e-10
-_LEAST_STEP = 1e-4
 
 
 class LogisticKIV(BinaryOutcome, KIV):
@@ -87,14 +81,12 @@ class LogisticKIV(BinaryOutcome, KIV):
         n_components: int | None = None,
         random_state: Seed = None,
     ) -> None:
-        super().__init__(
-            bandwidth=bandwidth,
-            stage1_ridge=stage1_ridge,
-            stage2_ridge=stage2_ridge,
-            n_components=n_components,
-            random_state=random_state,
-        )
         self.loss = loss
+        self.bandwidth = bandwidth
+        self.stage1_ridge = stage1_ridge
+        self.stage2_ridge = stage2_ridge
+        self.n_components = n_components
+        self.random_state = random_state
 
     def fit(self, X: Data, y: Data, Z: Data = None) -> LogisticKIV:
         """Fit both stages.
@@ -118,60 +110,7 @@ class LogisticKIV(BinaryOutcome, KIV):
         check_both(y, loss, "every row of the second stage")
         folds = random_folds(len(y), _N_FOLDS, rng)
         self.stage2_ridge_, self.stage2_search_ = tuned(
-            self.stage2_ridge, lambda: _held_out(loss, Mu, y, folds), _DECADES, n_rounds=2
+            self.stage2_ridge, lambda: held_out_loss(loss, Mu, y, folds), _DECADES, n_rounds=2
         )
         self._keep([phi], [minimise(loss, Mu, y, self.stage2_ridge_)])
         return self
-
-
-def minimise(loss: Loss, Psi: Array, y: Array, ridge: float, start: Array | None = None) -> Array:
-    """Return the theta that minimises mean loss(y, Psi theta) + ridge |theta|^2, by Newton.
-
-    Parameters
-    ----------
-    loss : Loss
-    Psi : array of shape (n, b)
-    y : array of shape (n,)
-    ridge : float
-        Positive.
-    start : array of shape (b,), default=None
-    """
-    n, b = Psi.shape
-    theta = np.zeros(b) if start is None else start
-
-    def risk(theta: Array) -> float:
-        return float(loss.value(y, Psi @ theta).mean() + ridge * theta @ theta)
-
-    value = risk(theta)
-    for _ in range(_MAX_ROUNDS):
-        v = Psi @ theta
-        gradient = Psi.T @ loss.d2(y, v) / n + 2 * ridge * theta
-        H = (Psi * loss.d22(y, v)[:, None]).T @ Psi / n + 2 * ridge * np.eye(b)
-        move = -solve(H, gradient, assume_a="pos")
-        decrement = -float(gradient @ move)
-        if decrement < _SMALL_DECREMENT:
-            break
-        step = 1.0
-        while (lower := risk(theta + step * move)) > value - 1e-4 * step * decrement:
-            step /= 2
-            if step < _LEAST_STEP:
-                return theta
-        theta, value = theta + step * move, lower
-    return theta
-
-
-def _held_out(loss: Loss, Psi: Array, y: Array, folds: Rows) -> Callable[[float], float]:
-    """Return the mean loss of each fold at the minimiser on the others, by log10(ridge)."""
-    for fold in np.unique(folds):
-        check_both(y[folds != fold], loss, "every row but those of a fold of cross-validation")
-    starts: dict[int, Array | None] = dict.fromkeys(np.unique(folds).tolist())
-
-    def score(log_ridge: float) -> float:
-        total = 0.0
-        for fold in starts:
-            out = folds == fold
-            starts[fold] = minimise(loss, Psi[~out], y[~out], 10.0**log_ridge, starts[fold])
-            total += float(loss.value(y[out], Psi[out] @ starts[fold]).sum())
-        return total / len(y)
-
-    return score

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from sagdiv._types import Array, Data, Seed
 from sagdiv.baselines.kernel_solution import KernelCoordinates, KernelSolution
-from sagdiv.kernels import median_bandwidth
+from sagdiv.kernels import MedianKernel
 from sagdiv.ridge import RidgePath, tuned
 from sagdiv.splitting import random_folds
 from sagdiv.validation import check_integer, check_positive
@@ -98,8 +98,8 @@ class RKHSMinimax(KernelSolution):
         X, y, Z = self._check_fit_input(X, y, Z)
         intercept = float(y.mean())
         y = y - intercept
-        phi = KernelCoordinates(X, self.bandwidth * median_bandwidth(X))
-        psi = KernelCoordinates(Z, self.bandwidth * median_bandwidth(Z))
+        phi = KernelCoordinates(MedianKernel(X, self.bandwidth))
+        psi = KernelCoordinates(MedianKernel(Z, self.bandwidth))
         self.delta_ = len(X) ** -0.4 if self.delta is None else float(self.delta)
         game = _Game(phi.at_landmarks, psi.at_landmarks, y, self.delta_)
         self.ridge_, self.ridge_search_ = tuned(

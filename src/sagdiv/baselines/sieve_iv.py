@@ -11,13 +11,15 @@ from sklearn.utils import check_random_state
 from sagdiv._types import Array, Data, Seed
 from sagdiv.base import IVRegressor
 from sagdiv.baselines.bases import Basis, spline_pair, with_ones
-from sagdiv.linear import projected, pseudo_inverse
+from sagdiv.baselines.identification import warn_if_short
+from sagdiv.linear import projected, second_stage
 from sagdiv.validation import check_integer
 
 __all__ = ["SieveIV"]
 
 _N_POINTS = 100
 _SLACK = 1.1
+_ADVICE = "Use fewer knots, or an instrument of more values."
 
 
 class SieveIV(IVRegressor):
@@ -101,6 +103,7 @@ class SieveIV(IVRegressor):
             chosen = self._lepski(X, _identified(X, y, Z, self.max_knots))
         self.n_knots_ = chosen.n_knots
         self._basis = chosen.basis
+        warn_if_short(with_ones(chosen.basis(X)), chosen.rank, _ADVICE)
         self.intercept_, self.coef_ = float(chosen.beta[0]), chosen.beta[1:]
         return self
 
@@ -133,11 +136,15 @@ class SieveIV(IVRegressor):
 
 @dataclass(frozen=True)
 class _Sieve:
-    """2SLS on ``n_knots`` knots, with ``solver`` the matrix that takes y to beta."""
+    """2SLS on ``n_knots`` knots, with ``solver`` the matrix that takes y to beta.
+
+    ``rank`` is the number of functions that Z identifies.
+    """
 
     n_knots: int
     basis: Basis
     solver: Array
+    rank: int
     beta: Array
     residuals: Array
     strength: float
@@ -146,11 +153,11 @@ class _Sieve:
     def fit(cls, X: Array, y: Array, Z: Array, n_knots: int) -> _Sieve:
         x_basis, z_basis = spline_pair(X, Z, n_knots)
         B, Q = with_ones(x_basis(X)), with_ones(z_basis(Z))
-        solver = pseudo_inverse(projected(B, Q))
+        solver, rank = second_stage(B, projected(B, Q))
         beta = solver @ y
         orthonormal = qr(B, mode="economic")[0]
         strength = float(np.linalg.svd(projected(orthonormal, Q), compute_uv=False).min())
-        return cls(n_knots, x_basis, solver, beta, y - B @ beta, strength)
+        return cls(n_knots, x_basis, solver, rank, beta, y - B @ beta, strength)
 
     def predict(self, X: Array) -> Array:
         return with_ones(self.basis(X)) @ self.beta

@@ -10,7 +10,8 @@ from sklearn.utils import check_random_state
 from sagdiv._types import Array, Data, Rows, Seed
 from sagdiv.base import IVRegressor
 from sagdiv.baselines.bases import Basis, Linear, Polynomial, spline_pair, with_ones
-from sagdiv.linear import least_squares, projected, pseudo_inverse, two_stage_least_squares
+from sagdiv.baselines.identification import warn_if_short
+from sagdiv.linear import least_squares, projected, second_stage, two_stage_least_squares
 from sagdiv.splitting import random_folds
 from sagdiv.validation import check_integer
 
@@ -18,6 +19,7 @@ __all__ = ["TSLS"]
 
 _KNOT_CANDIDATES = (2, 3, 4, 5, 6, 7, 8)
 _N_FOLDS = 5
+_ADVICE = "Use fewer of them (degree, n_knots, or basis=None), or an instrument of more values."
 
 
 class TSLS(IVRegressor):
@@ -61,7 +63,9 @@ class TSLS(IVRegressor):
     Notes
     -----
     When it fails: linear, where h is not, as precisely as ever; on a series, where the instrument
-    is weak for the higher functions of it: their coefficients are then mostly noise.
+    is weak for the higher functions of it: their coefficients are then mostly noise. Where it does
+    not identify them at all (an instrument of two values and a cubic), it says so in a
+    `WeakInstrumentWarning`.
 
     References
     ----------
@@ -109,6 +113,7 @@ class TSLS(IVRegressor):
             Instruments, at least as many as regressors. Without them X is its own instrument.
         """
         self._check_parameters()
+        self.__dict__.pop("n_knots_", None)  # of an earlier fit with another basis
         X, y, Z = self._check_fit_input(X, y, Z)
         if self.basis is None and Z.shape[1] < X.shape[1]:
             raise ValueError(
@@ -118,9 +123,16 @@ class TSLS(IVRegressor):
             )
         self._basis, z_basis = self._bases(X, y, Z)
         B, Q = with_ones(self._basis(X)), with_ones(z_basis(Z))
-        beta = two_stage_least_squares(B, y, Q)
+        if self.small_sample and len(B) <= B.shape[1]:
+            raise ValueError(
+                f"small_sample=True divides by n less the number of coefficients, and there are "
+                f"{len(B)} rows for {B.shape[1]} of them; pass small_sample=False, or more rows."
+            )
+        solver, rank = second_stage(B, projected(B, Q))
+        warn_if_short(B, rank, _ADVICE)
+        beta = solver @ y
         self.intercept_, self.coef_ = float(beta[0]), beta[1:]
-        self.cov_ = self._covariance(projected(B, Q), y - B @ beta)
+        self.cov_ = self._covariance(solver, y - B @ beta)
         self.standard_errors_ = np.sqrt(self.cov_.diagonal())
         return self
 
@@ -141,9 +153,8 @@ class TSLS(IVRegressor):
             self.n_knots_ = self.n_knots
         return spline_pair(X, Z, self.n_knots_)
 
-    def _covariance(self, B_hat: Array, residuals: Array) -> Array:
-        n, k = B_hat.shape
-        solver = pseudo_inverse(B_hat)  # beta = solver y, the matrix of the sandwich
+    def _covariance(self, solver: Array, residuals: Array) -> Array:
+        k, n = solver.shape  # beta = solver y, the matrix of the sandwich
         if self.cov_type == "robust":
             influence = solver * residuals
         else:

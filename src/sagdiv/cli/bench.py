@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sagdiv.cli.bench_progress import bench_progress
 from sagdiv.cli.failures import INTERRUPTED, UserError, one_line
 from sagdiv.cli.results import new_file
 
@@ -85,7 +85,7 @@ def run(
         todo = plan(found, store, methods=method or (), retry_failed=retry_failed, renew=renew)
         if not quiet:
             _tell(todo, store.path)
-        with _progress(len(todo.jobs), quiet=quiet) as on_row:
+        with bench_progress(len(todo.jobs), quiet=quiet) as on_row:
             try:
                 run_jobs(todo.jobs, store, n_jobs=jobs, on_row=on_row)
             except KeyboardInterrupt:
@@ -107,10 +107,17 @@ def table(
 ) -> None:
     """Summarise the rows of a comparison."""
     with one_line():
-        from sagdiv.experiments import format_table, summarise
+        from sagdiv.experiments import format_table, of_mixed_code, summarise
 
         found, store = _open(design, results)
-        text = format_table(summarise(found, _rows(found, store)), style.value)
+        rows = _rows(found, store)
+        if of_mixed_code(found, rows):
+            typer.echo(
+                "note: these rows were computed by several versions of the code; "
+                f"sagdiv bench run {design} --renew makes them alike",
+                err=True,
+            )
+        text = format_table(summarise(found, rows), style.value)
         if output is None:
             typer.echo(text, nl=False)
             return
@@ -131,17 +138,12 @@ def plot(
 ) -> None:
     """Draw box plots of the errors, and the curves of one draw, as PNG and PDF."""
     with one_line():
-        from sagdiv.experiments.figures import box_plots, curve_grid_figure, save
+        from sagdiv.experiments.figures import draw_all
 
         found, store = _open(design, results)
         rows = _rows(found, store)
-        folder = store.path.parent if output is None else output
-        for samples in found.samples:
-            size = "" if len(found.samples) == 1 else f"-{samples}"
-            for kind, draw in (("errors", box_plots), ("curves", curve_grid_figure)):
-                figure = draw(found, rows, samples)
-                for path in save(figure, folder / f"{found.name}{size}-{kind}.png"):
-                    typer.echo(f"wrote {path}")
+        for path in draw_all(found, rows, store.path.parent if output is None else output):
+            typer.echo(f"wrote {path}")
 
 
 @bench.command(
@@ -158,6 +160,10 @@ def add(
         list[str] | None,
         typer.Option(help="NAME=VALUE, an argument of the class; may be repeated."),
     ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="'triplets', or 'triplets and instruments' for a fit(..., Z_extra)."),
+    ] = None,
 ) -> None:
     """Add a method to a design; its rows are what the next run finds missing."""
     with one_line():
@@ -168,12 +174,19 @@ def add(
         if name in [method.name for method in before.methods]:
             raise UserError(f"{design} has a method {name!r} already; choose another name.")
         lines = [f"\n[methods.{_quoted(name)}]", f"estimator = {_quoted(estimator)}"]
+        if budget is not None:
+            lines.append(f"budget = {_quoted(budget)}")
         if param:
             lines += [f"\n[methods.{_quoted(name)}.params]", *map(_assignment, param)]
         with new_file(design) as temporary:
             text = design.read_text(encoding="utf-8").rstrip("\n") + "\n" + "\n".join(lines) + "\n"
             temporary.write_text(text, encoding="utf-8")
-            read_design(temporary)  # refuses what could not be run
+            shutil.copymode(design, temporary)
+            try:
+                read_design(temporary)  # refuses what could not be run
+            except ValueError as error:
+                message = str(error).replace(str(temporary), str(design))
+                raise UserError(f"{design} stays as it is: {message}") from error
         typer.echo(f"added; next: sagdiv bench run {design} --resume")
 
 
@@ -204,58 +217,18 @@ def _tell(todo: Plan, path: Path) -> None:
     typer.echo(f"{len(todo.jobs)} fits to do, {todo.n_kept} rows kept; rows go to {path}")
     if todo.n_other_settings:
         typer.echo(
-            f"note: {todo.n_other_settings} rows in that file were made under other settings "
-            "than the design has now; they are left alone and do not count"
+            f"note: {todo.n_other_settings} fits are in that file under other settings than the "
+            "design has now; those rows are left alone and do not count"
         )
-    if todo.other_revisions:
+    if todo.n_outside:
         typer.echo(
-            f"note: some of the rows kept were computed by other code "
-            f"({', '.join(todo.other_revisions)}); --renew runs them again"
+            f"note: {todo.n_outside} fits in that file are not part of the design as it is now"
         )
-
-
-@contextmanager
-def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[Row], object]]:
-    """Yield what to call with each row: a bar at a terminal, a line in a log."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    if quiet:
-        yield lambda row: None
-    elif console.is_terminal:
-        columns = [
-            BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left:"),
-            TimeRemainingColumn(), TextColumn("{task.description}"),
-        ]  # fmt: skip
-        with Progress(*columns, console=console) as progress:
-            task = progress.add_task("", total=total)
-            yield lambda row: progress.update(task, advance=1, description=_words(row))
-    else:
-        done = 0
-
-        def line(row: Row) -> None:
-            nonlocal done
-            done += 1
-            console.print(
-                f"{done}/{total} {_words(row)}", markup=False, highlight=False, soft_wrap=True
-            )
-
-        yield line
-
-
-def _words(row: Row) -> str:
-    cell = f"{row.method}, {row.scenario}, {row.samples} variables, draw {row.repetition + 1}"
-    if row.error is not None:
-        return f"{cell}: {row.error}"
-    return f"{cell}: MSE {row.mse:.3g} in {row.fit_seconds:.2g} s"
+    if todo.n_other_revisions:
+        typer.echo(
+            f"note: {todo.n_other_revisions} of the rows kept were computed by other code than "
+            "this; --renew runs them again"
+        )
 
 
 def _assignment(param: str) -> str:
@@ -266,9 +239,11 @@ def _assignment(param: str) -> str:
 
 
 def _toml(value: str) -> str:
-    """Return a value as TOML: numbers and true or false as they are, all else as words."""
+    """Return a value as TOML: numbers and true or false as they are, None, all else as words."""
     import tomllib
 
+    if value == "None":
+        return '{ object = "None" }'
     try:
         parsed: Any = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
@@ -277,4 +252,4 @@ def _toml(value: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text)
+    return json.dumps(text, ensure_ascii=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-__all__ = ["RULES", "Budget", "Rule", "share_out"]
+__all__ = ["RULES", "Budget", "Rule", "most_of_each", "share_out"]
 
 Rule = Literal["triplets", "triplets and instruments"]
 RULES: tuple[str, ...] = get_args(Rule)
@@ -60,3 +60,15 @@ def share_out(samples: int, rule: Rule = "triplets") -> Budget:
     if n_triplets < 1:
         raise ValueError(f"{samples} random variables do not make a row under the rule {rule!r}.")
     return Budget(n_triplets, extra * n_triplets)
+
+
+def most_of_each(samples: int) -> Budget:
+    """Return the rows of which the first ones are enough for any rule.
+
+    Examples
+    --------
+    >>> most_of_each(3000)
+    Budget(n_triplets=1000, n_extra=1200)
+    """
+    split = samples // (_PER_TRIPLET + _EXTRA_PER_TRIPLET)
+    return Budget(samples // _PER_TRIPLET, _EXTRA_PER_TRIPLET * split)

@@ -7,28 +7,22 @@ written in it, and `Design.fingerprint` tells whether a row was made under the s
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
 
 from sagdiv._types import Array
 from sagdiv.datasets import IVSample
-from sagdiv.experiments.budgets import Budget, Rule, share_out
+from sagdiv.experiments.budgets import Budget, Rule, most_of_each
+from sagdiv.experiments.names import DesignError, construct, find, parameters
 
-__all__ = ["Cell", "Design", "DesignError", "Method", "read_design", "seed_of"]
+__all__ = ["Cell", "Design", "Method", "curve_grid", "seed_of"]
 
 _CURVE_POINTS = 61
 _CURVE_RANGE = (0.005, 0.995)
-
-
-class DesignError(ValueError):
-    """Something in a design file is not as it must be."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +45,7 @@ class Method:
         Dotted name of a class, or of a function that returns an estimator.
     budget : {"triplets", "triplets and instruments"}
     params : mapping
-        Keyword arguments. A table with a key ``class`` stands for an object of that class, made
-        with the other keys; a table with the one key ``object`` for what has that dotted name.
+        Keyword arguments, as `construct` reads them.
     """
 
     name: str
@@ -62,9 +55,14 @@ class Method:
 
     def build(self, seed: int) -> Any:
         """Return the estimator, unfitted; a ``random_state`` that it has is the seed."""
-        model = _find(self.estimator)(**{k: _construct(v) for k, v in self.params.items()})
-        known = model.get_params(deep=False) if hasattr(model, "get_params") else {}
-        if "random_state" in known and "random_state" not in self.params:
+        make = find(self.estimator)
+        arguments = {name: construct(value) for name, value in self.params.items()}
+        if "random_state" in arguments:
+            return make(**arguments)
+        if "random_state" in parameters(make):
+            return make(random_state=seed, **arguments)
+        model = make(**arguments)  # a function of **settings, perhaps, that makes a seeded one
+        if hasattr(model, "get_params") and "random_state" in model.get_params(deep=False):
             model.set_params(random_state=seed)
         return model
 
@@ -121,12 +119,11 @@ class Design:
 
     def sample(self, cell: Cell, budget: Budget) -> IVSample:
         """Return the data of a cell; with a smaller budget, the first rows of the same."""
-        most = share_out(cell.samples)
-        extra = share_out(cell.samples, "triplets and instruments").n_extra
-        drawn = _find(self.data)(
+        most = most_of_each(cell.samples)
+        drawn = find(self.data)(
             cell.scenario,
             most.n_triplets,
-            n_extra=extra,
+            n_extra=most.n_extra,
             random_state=self._seed("data", cell),
         )
         rows = slice(budget.n_triplets)
@@ -165,103 +162,3 @@ def curve_grid(X: Array) -> Array:
 def seed_of(*parts: Any) -> int:
     """Return a seed below 2^32 that depends on every part and on nothing else."""
     return int.from_bytes(sha256(json.dumps(parts).encode()).digest()[:4], "big")
-
-
-def read_design(path: str | Path) -> Design:
-    """Read a design file and check all that can be checked before anything runs."""
-    path = Path(path)
-    with path.open("rb") as file:
-        try:
-            content = tomllib.load(file)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise DesignError(f"{path} is not a TOML file: {error}.") from error
-    known = {f.name for f in fields(Design)} - {"name"}
-    _check_keys(content, known, {"title", "data", "scenarios", "methods"}, str(path))
-    methods = content.pop("methods")
-    if not isinstance(methods, dict) or not methods:
-        raise DesignError(f"{path}: methods must be tables, [methods.NAME], at least one.")
-    design = Design(
-        name=path.stem,
-        methods=tuple(_method(name, table) for name, table in methods.items()),
-        scenarios=tuple(_several(content.pop("scenarios"), "scenarios", str)),
-        samples=tuple(_several(content.pop("samples", [3000]), "samples", int)),
-        **{"repetitions": 20} | content,
-    )
-    _check(design)
-    return design
-
-
-def _method(name: str, table: Any) -> Method:
-    if not isinstance(table, dict):
-        raise DesignError(f"methods.{name} must be a table.")
-    _check_keys(table, {"estimator", "budget", "params"}, {"estimator"}, f"methods.{name}")
-    return Method(name, **table)
-
-
-def _check(design: Design) -> None:
-    for name in ("repetitions", "test_points"):
-        value = getattr(design, name)
-        if type(value) is not int or value < 1:
-            raise DesignError(f"{name} must be a positive whole number, got {value!r}.")
-    if type(design.base_seed) is not int:
-        raise DesignError(f"base_seed must be a whole number, got {design.base_seed!r}.")
-    if not isinstance(design.time_limit, int | float) or not design.time_limit > 0:
-        raise DesignError(f"time_limit must be a positive number, got {design.time_limit!r}.")
-    draw = _find(design.data)
-    for scenario in design.scenarios:
-        try:
-            draw(scenario, 1, random_state=0)
-        except ValueError as error:
-            raise DesignError(f"data = {design.data!r} refuses {scenario!r}: {error}") from error
-    for method in design.methods:
-        try:
-            model = method.build(0)
-            for samples in design.samples:
-                share_out(samples, method.budget)
-        except (ValueError, TypeError) as error:
-            raise DesignError(f"methods.{method.name}: {error}") from error
-        missing = [name for name in ("fit", "predict") if not hasattr(model, name)]
-        if missing:
-            raise DesignError(
-                f"methods.{method.name}: {method.estimator} gives {model!r}, which has no "
-                f"{' and no '.join(missing)}."
-            )
-
-
-def _check_keys(table: Mapping[str, Any], known: set[str], needed: set[str], where: str) -> None:
-    unknown, missing = sorted(set(table) - known), sorted(needed - set(table))
-    if unknown:
-        raise DesignError(
-            f"{where} has {', '.join(unknown)}, which is unknown; known are "
-            f"{', '.join(sorted(known))}."
-        )
-    if missing:
-        raise DesignError(f"{where} lacks {', '.join(missing)}.")
-
-
-def _several(value: Any, name: str, kind: type) -> list[Any]:
-    if not isinstance(value, list) or not value or {type(item) for item in value} != {kind}:
-        raise DesignError(f"{name} must be a list of {kind.__name__}, got {value!r}.")
-    if len(set(value)) < len(value):
-        raise DesignError(f"{name} names something twice: {value!r}.")
-    return value
-
-
-def _construct(value: Any) -> Any:
-    if isinstance(value, Mapping) and "class" in value:
-        arguments = {k: _construct(v) for k, v in value.items() if k != "class"}
-        return _find(value["class"])(**arguments)
-    if isinstance(value, Mapping) and set(value) == {"object"}:
-        return _find(value["object"])
-    if isinstance(value, Mapping):
-        return {k: _construct(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_construct(item) for item in value]
-    return value
-
-
-def _find(name: str) -> Any:
-    try:
-        return resolve_name(name)
-    except (AttributeError, ModuleNotFoundError, ValueError, TypeError) as error:
-        raise DesignError(f"there is no {name!r} to import: {error}") from error

@@ -7,7 +7,6 @@ import time
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,9 @@ import numpy as np
 from sagdiv.experiments.budgets import share_out
 from sagdiv.experiments.designs import Cell, Design, Method, curve_grid
 from sagdiv.experiments.store import Row
+from sagdiv.experiments.tuning import chosen, rounded
 
 __all__ = ["Job", "do"]
-
-# Facts about the data rather than choices.
-_NOT_TUNED = {"n_features_in_", "n_instruments_in_", "y_scale_"}
-_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -73,37 +69,30 @@ def _measure(job: Job) -> Row:
     if not np.isfinite(prediction).all():
         raise ValueError(f"{(~np.isfinite(prediction)).sum()} predictions are not finite")
     mse = float(np.mean((prediction - data.h_star(X_test)) ** 2))
+    if not np.isfinite(mse):
+        largest = np.abs(prediction).max()
+        raise ValueError(f"predictions as large as {largest:.2g} have no finite squared error")
     return replace(
         job.blank,
         mse=mse,
         fit_seconds=round(fitted - start, 4),
         predict_seconds=round(predicted - fitted, 4),
         peak_mib=round(max(peak, 0.0), 1),
-        tuning=_tuning(model),
+        tuning=chosen(model),
         curve=_curve(job, model, X_test),
     )
 
 
 def _curve(job: Job, model: Any, X_test: Any) -> list[float] | None:
+    """Return the values for the figure, or None: a figure is no reason to lose the error."""
     if job.cell.repetition or X_test.shape[1] != 1:
         return None
-    return [_rounded(value) for value in model.predict(curve_grid(X_test))]
-
-
-def _tuning(model: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in sorted(vars(model).items()):
-        if not name.endswith("_") or name.startswith("_") or name in _NOT_TUNED:
-            continue
-        if isinstance(value, bool | str | Integral):
-            found[name] = int(value) if isinstance(value, Integral) else value
-        elif isinstance(value, Real) and np.isfinite(float(value)):
-            found[name] = _rounded(value)
-    return found
-
-
-def _rounded(value: Any) -> float:
-    return float(f"{float(value):.{_DIGITS}g}")
+    grid = curve_grid(X_test)
+    with suppress(Exception):
+        curve = np.asarray(model.predict(grid), dtype=float)
+        if curve.shape == (len(grid),) and np.isfinite(curve).all():
+            return [rounded(value) for value in curve]
+    return None
 
 
 def _peak_memory(*, reset: bool = False) -> float:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from joblib import Parallel, delayed
 
-from sagdiv.experiments.designs import Design
+from sagdiv.experiments.designs import Cell, Design
 from sagdiv.experiments.jobs import Job, do
-from sagdiv.experiments.lanes import JobLostError, close_all, lane_of_this_thread
-from sagdiv.experiments.provenance import revision, versions
+from sagdiv.experiments.lanes import (
+    JobLostError,
+    JobTimeoutError,
+    close_all,
+    lane_of_this_thread,
+)
+from sagdiv.experiments.provenance import are_mixed, revision, versions
 from sagdiv.experiments.store import Row, Store
 
-__all__ = ["Plan", "plan", "run", "valid_rows"]
+__all__ = ["Plan", "of_mixed_code", "plan", "run", "valid_rows"]
+
+Key: TypeAlias = tuple[Cell, str]
 
 
 @dataclass(frozen=True)
@@ -27,15 +35,18 @@ class Plan:
     n_kept : int
         Rows that stay.
     n_other_settings : int
-        Rows in the file that were made under other settings, and do not count.
-    other_revisions : tuple of str
-        Revisions of the code, other than this one, that made rows which stay.
+        Data sets and methods of the design with rows made under other settings, which do not count.
+    n_outside : int
+        Rows of repetitions, data sets or methods that the design does not have.
+    n_other_revisions : int
+        Rows that stay and were made by other code than this.
     """
 
     jobs: tuple[Job, ...]
     n_kept: int
     n_other_settings: int
-    other_revisions: tuple[str, ...]
+    n_outside: int
+    n_other_revisions: int
 
 
 def plan(
@@ -60,32 +71,59 @@ def plan(
         Whether to run again what another revision of the code computed.
     """
     chosen = [design.method(name) for name in methods] or list(design.methods)
-    rows, here = store.rows(), revision()
-    valid = valid_rows(design, rows)
+    here = {method.name: revision(design, method) for method in chosen}
+    rows = store.rows()
+    valid, keys = valid_rows(design, rows), _fingerprints(design).keys()
     jobs, kept = [], []
     for cell in design.cells():
         for method in chosen:
             row = valid.get((cell, method.name))
-            if row is None or (retry_failed and row.error) or (renew and row.revision != here):
+            if (
+                row is None
+                or (retry_failed and row.error)
+                or (renew and row.revision != here[method.name])
+            ):
                 jobs.append(Job(design, cell, method))
             else:
                 kept.append(row)
+    found = {row.key for row in rows}
     return Plan(
         tuple(jobs),
         len(kept),
-        len({row.key for row in rows} - valid.keys()),
-        tuple(sorted({row.revision for row in kept} - {here})),
+        len((found & keys) - valid.keys()),
+        len(found - keys),
+        sum(row.revision != here[row.method] for row in kept),
     )
 
 
-def valid_rows(design: Design, rows: Collection[Row]) -> dict[tuple[object, str], Row]:
-    """Return the rows made under the settings of the design, the latest of each key."""
-    prints = {
+def valid_rows(design: Design, rows: Collection[Row]) -> dict[Key, Row]:
+    """Return the rows made under the settings of the design, the latest of each key.
+
+    What ran out of time does not count where it would have more of it now.
+    """
+    prints = _fingerprints(design)
+    return {
+        row.key: row
+        for row in rows
+        if prints.get(row.key) == row.fingerprint
+        and (row.time_limit is None or row.time_limit >= design.time_limit)
+    }
+
+
+def of_mixed_code(design: Design, rows: Collection[Row]) -> bool:
+    """Return whether the rows that count were made by several versions of the code."""
+    revisions: dict[str, set[str]] = {}
+    for row in valid_rows(design, rows).values():
+        revisions.setdefault(row.method, set()).add(row.revision)
+    return are_mixed(revisions)
+
+
+def _fingerprints(design: Design) -> dict[Key, str]:
+    return {
         (cell, method.name): design.fingerprint(cell, method)
         for cell in design.cells()
         for method in design.methods
     }
-    return {row.key: row for row in rows if prints.get(row.key) == row.fingerprint}
 
 
 def run(
@@ -119,7 +157,7 @@ def run(
 def _results(jobs: Collection[Job], n_jobs: int) -> Iterator[Row]:
     # Threads suffice, since each of them watches a process of its own.
     parallel = Parallel(n_jobs, prefer="threads", return_as="generator_unordered", batch_size=1)
-    yield from parallel(delayed(_guarded)(job, revision()) for job in jobs)
+    yield from parallel(delayed(_guarded)(job, revision(job.design, job.method)) for job in jobs)
 
 
 def _guarded(job: Job, code: str) -> Row:
@@ -127,5 +165,6 @@ def _guarded(job: Job, code: str) -> Row:
     try:
         row: Row = lane_of_this_thread().call(do, job, limit=job.design.time_limit)
     except JobLostError as error:
-        row = replace(job.blank, error=str(error))
+        limit = job.design.time_limit if isinstance(error, JobTimeoutError) else None
+        row = replace(job.blank, error=str(error), time_limit=limit)
     return replace(row, versions=versions(), revision=code)

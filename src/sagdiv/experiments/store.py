@@ -33,6 +33,8 @@ class Row:
         Mean squared error against h* on fresh X.
     error : str or None
         Why there is none.
+    time_limit : float or None
+        Seconds after which it was stopped, where that is the error.
     fit_seconds, predict_seconds : float or None
     peak_mib : float or None
         Memory at its peak, beyond what was in use before.
@@ -41,9 +43,9 @@ class Row:
     curve : list of float or None
         Values for the figure, for the first repetition.
     versions : mapping
-        Of what it was computed with.
+        Of what it was computed with, and the commit of the code where there is one.
     revision : str
-        Of the code.
+        Digest of the code.
     """
 
     scenario: str
@@ -53,6 +55,7 @@ class Row:
     fingerprint: str
     mse: float | None = None
     error: str | None = None
+    time_limit: float | None = None
     fit_seconds: float | None = None
     predict_seconds: float | None = None
     peak_mib: float | None = None

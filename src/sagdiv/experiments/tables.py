@@ -20,7 +20,11 @@ __all__ = ["FORMATS", "Format", "Summary", "format_table", "summarise"]
 Format = Literal["markdown", "latex", "csv"]
 FORMATS: tuple[str, ...] = get_args(Format)
 
-_LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$"}
+_LATEX = str.maketrans(
+    {c: f"\\{c}" for c in "&%_#${}"}
+    | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+)
+_MARKDOWN = str.maketrans({"|": r"\|", "\n": " "})
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class Summary:
         Repetitions with an error to report.
     failed : int
         Repetitions that became a row with a reason instead.
+    missing : int
+        Repetitions that were not run.
     mean, median, spread, worst : float
         Of the mean squared errors; the spread is their standard deviation.
     rank : float
@@ -47,6 +53,7 @@ class Summary:
     method: str
     n: int
     failed: int
+    missing: int
     mean: float
     median: float
     spread: float
@@ -66,7 +73,7 @@ def summarise(design: Design, rows: Collection[Row]) -> list[Summary]:
             for method, rank in zip(design.methods, ranks, strict=True):
                 mine = [valid[cell, method.name] for cell in cells if (cell, method.name) in valid]
                 if mine:
-                    found.append(_summary(samples, scenario, method.name, mine, rank))
+                    found.append(_summary(cells, method.name, mine, rank))
     return found
 
 
@@ -88,7 +95,7 @@ def format_table(summaries: Sequence[Summary], style: Format = "markdown") -> st
     return "\n".join(draw([s for s in summaries if s.samples == size]) for size in sizes)
 
 
-def _ranks(design: Design, cells: Sequence[Cell], valid: dict[tuple[object, str], Row]) -> list:
+def _ranks(design: Design, cells: Sequence[Cell], valid: dict[tuple[Cell, str], Row]) -> list:
     errors = np.full((len(cells), len(design.methods)), np.nan)
     for i, cell in enumerate(cells):
         for j, method in enumerate(design.methods):
@@ -100,16 +107,17 @@ def _ranks(design: Design, cells: Sequence[Cell], valid: dict[tuple[object, str]
     return list(np.where(ran, ranks, 0.0).sum(axis=0) / np.maximum(ran.sum(axis=0), 1))
 
 
-def _summary(samples: int, scenario: str, method: str, rows: Sequence[Row], rank: float) -> Summary:
+def _summary(cells: Sequence[Cell], method: str, rows: Sequence[Row], rank: float) -> Summary:
     errors = np.array([row.mse for row in rows if row.mse is not None])
     seconds = [row.fit_seconds for row in rows if row.fit_seconds is not None]
     nothing = float("nan")
     return Summary(
-        samples,
-        scenario,
+        cells[0].samples,
+        cells[0].scenario,
         method,
         n=len(errors),
         failed=len(rows) - len(errors),
+        missing=len(cells) - len(rows),
         mean=float(errors.mean()) if len(errors) else nothing,
         median=float(np.median(errors)) if len(errors) else nothing,
         spread=float(errors.std(ddof=1)) if len(errors) > 1 else nothing,
@@ -135,37 +143,40 @@ def _markdown(summaries: Sequence[Summary]) -> str:
         "(median) over repetitions, the smallest mean in bold",
         "",
     ]
-    header, body = _cells(summaries, bold="**{}**")
+    header, body = _cells(summaries, bold="**{}**", names=_MARKDOWN)
     lines += ["| " + " | ".join(header) + " |", "|---" + "|---:" * (len(header) - 1) + "|"]
     lines += ["| " + " | ".join(cells) + " |" for cells in body]
     return "\n".join(lines) + "\n"
 
 
 def _latex(summaries: Sequence[Summary]) -> str:
-    header, body = _cells(summaries, bold=r"\textbf{{{}}}")
-    escape = str.maketrans(_LATEX)
+    header, body = _cells(summaries, bold=r"\textbf{{{}}}", names=_LATEX)
     lines = [
         f"% {summaries[0].samples} random variables; mean squared error: mean \\pm standard "
         "deviation (median)",
         r"\begin{tabular}{l" + "r" * (len(header) - 1) + "}",
         r"\hline",
-        *(" & ".join(cells).translate(escape | {ord("&"): "&"}) + r" \\" for cells in [header]),
+        " & ".join(header) + r" \\",
         r"\hline",
     ]
     for cells in body:
         name, *numbers = cells
         numbers = [cell.replace("±", r"$\pm$").replace("–", "--") for cell in numbers]
-        lines.append(" & ".join([name.translate(escape), *numbers]) + r" \\")
+        lines.append(" & ".join([name, *numbers]) + r" \\")
     return "\n".join([*lines, r"\hline", r"\end{tabular}"]) + "\n"
 
 
-def _cells(summaries: Sequence[Summary], bold: str) -> tuple[list[str], list[list[str]]]:
+def _cells(
+    summaries: Sequence[Summary], bold: str, names: dict[int, str]
+) -> tuple[list[str], list[list[str]]]:
     scenarios = list(dict.fromkeys(s.scenario for s in summaries))
     methods = list(dict.fromkeys(s.method for s in summaries))
     at = {(s.method, s.scenario): s for s in summaries}
     best = {}
     for scenario in scenarios:
-        means = [s.mean for s in summaries if s.scenario == scenario and not s.failed]
+        column = [s for s in summaries if s.scenario == scenario]
+        fewest = min(s.missing for s in column)
+        means = [s.mean for s in column if not s.failed and s.missing == fewest]
         best[scenario] = min(means, default=float("nan"))
     body = []
     for method in methods:
@@ -174,14 +185,17 @@ def _cells(summaries: Sequence[Summary], bold: str) -> tuple[list[str], list[lis
         rank = np.nanmean([s.rank for s in mine])
         seconds = np.nanmedian([s.fit_seconds for s in mine]) if any(s.n for s in mine) else None
         time = "–" if seconds is None else f"{seconds:.2g}"
-        body.append([method, *cells, f"{rank:.1f}", time])
+        body.append([method.translate(names), *cells, f"{rank:.1f}", time])
+    scenarios = [scenario.translate(names) for scenario in scenarios]
     return ["method", *scenarios, "rank", "fit, s"], body
 
 
 def _cell(summary: Summary | None, best: float, bold: str) -> str:
     if summary is None:
         return "–"
-    failed = f" {summary.failed} failed" if summary.failed else ""
+    done = summary.n + summary.failed
+    short = f" {done} of {done + summary.missing} draws" if summary.missing else ""
+    failed = (f" {summary.failed} failed" if summary.failed else "") + short
     if not summary.n:
         return "–" + failed
     mean = f"{summary.mean:.3g}"
