@@ -86,10 +86,8 @@ class Linearisation:
         R B': what psi(z_i) u_i / n does to the coefficients.
     cross : array of shape (bx, bz)
         Average of loss'' phi psi', which is C for the squared loss.
-    total_score : array of shape (bz,)
-        Sum of psi(z_i) u_i.
     score_root : array of shape (bz, r)
-        Square root of the covariance of that sum.
+        Square root of the covariance of the sum of psi(z_i) u_i.
     left_out : array of shape (bx, k)
         What the descent leaves out of a function with independent standard normal coefficients in
         all k directions, seen by the instrument or not, scaled to a plausible norm.
@@ -135,7 +133,7 @@ class Linearisation:
         """Return the first-order contribution of each row to L a, shape (k, n)."""
         to_scores, parts = L @ self.influence / self.n, []
         for rows in self._blocks():
-            u, _, _, psi = self._residuals(*rows)
+            u, _, _, psi = self.residual_parts(*rows)
             parts.append(to_scores @ psi.T * u)
         return np.hstack(parts)
 
@@ -148,19 +146,18 @@ class Linearisation:
 
     def residuals(self) -> Array:
         """Return u_i for every row, shape (n,)."""
-        u: Array = np.concatenate([self._residuals(*rows)[0] for rows in self._blocks()])
+        u: Array = np.concatenate([self.residual_parts(*rows)[0] for rows in self._blocks()])
         return u
 
     def _visit(self, codes: Rows | None) -> None:
         bz, bx = self._B.shape
-        self.cross, self.total_score = np.zeros((bx, bz)), np.zeros(bz)
+        self.cross = np.zeros((bx, bz))
         sums = None if codes is None else np.zeros((int(codes.max()) + 1, bz))
         squares, first = np.zeros((bz, bz)), 0
         for X, y, Z in self._blocks():
-            u, curvature, phi, psi = self._residuals(X, y, Z)
+            u, curvature, phi, psi = self.residual_parts(X, y, Z)
             self.cross += (phi * curvature[:, None]).T @ psi / self.n
             scores = psi * u[:, None]
-            self.total_score += scores.sum(axis=0)
             if sums is None or codes is None:
                 squares += scores.T @ scores
             else:
@@ -170,7 +167,8 @@ class Linearisation:
         squares = squares if sums is None else sums.T @ sums
         self.score_root = second_moment_root(squares * groups / (groups - 1))
 
-    def _residuals(self, X: Array, y: Array, Z: Array) -> tuple[Array, Array, Array, Array]:
+    def residual_parts(self, X: Array, y: Array, Z: Array) -> tuple[Array, Array, Array, Array]:
+        """Return u_i, loss'', phi(x_i) and psi(z_i) of any rows."""
         phi, psi = self._maps.x.transform(X), self._maps.z.transform(Z)
         v = psi @ (self._B @ self.coef)
         curvature = self._loss.d22(y, v)
