@@ -92,9 +92,9 @@ class Analysis:
 
     The estimate is the model's, except that no noise is shrunk away from it: its bands need an
     estimate that is linear in y. Standard errors are root mean squared errors. To the sandwich
-    variance they add what stopping the descent leaves out, for a function as rough as the
-    estimate (times 1.25) in the RKHS of the features of x. A jump is rougher than any such
-    function, and bands do not cover it.
+    variance they add what stopping the descent leaves out, for a function as rough in the RKHS of
+    the features of x as the data leave open (`plausible_norm`). A jump is rougher than any such
+    function, and bands do not cover it; nor do they cover wiggles that the instrument cannot see.
 
     Attributes
     ----------

@@ -20,15 +20,12 @@ from sklearn.utils import gen_batches
 
 from sagdiv._types import Array, Rows
 from sagdiv.flow import Flow
+from sagdiv.inference.roughness import plausible_norm
 from sagdiv.kernel_sagdiv import KernelSAGDIV
 
 __all__ = ["Errors", "Linearisation", "second_moment_root"]
 
 _BLOCK_ROWS = 8192
-
-# Bias is simulated as if h were a random function of this many times the RKHS norm of the
-# estimate, which understates that of h. Chosen on simulated draws that no reported figure uses.
-_NORM_FACTOR = 1.25
 
 
 @dataclass(frozen=True)
@@ -109,12 +106,12 @@ class Linearisation:
         self.influence = flow.linear_map(t, np.ones(len(flow.values))) @ self._B.T
         self._visit(codes)
         learnt = -np.expm1(-flow.values * t)
-        radius = np.linalg.norm(learnt * flow.scores / flow.values)
         unseen = _unseen_directions(flow, self.cross @ self._B)
         self._directions = np.hstack([flow.directions, unseen])
         self._unlearnt = np.append(1 - learnt, np.ones(unseen.shape[1]))
-        spread = _NORM_FACTOR * radius / np.sqrt(max(len(self._unlearnt), 1))
-        self.left_out = self._directions * (self._unlearnt * spread)
+        n_functions = len(self._unlearnt)
+        norm = plausible_norm(flow, t, model.dispersion_, self._noise, n_functions)
+        self.left_out = self._directions * (self._unlearnt * norm / np.sqrt(max(n_functions, 1)))
 
     def coefficients(self, factor: float) -> Array:
         """Return the coefficients that another multiple of the total step gives."""
@@ -153,16 +150,18 @@ class Linearisation:
         bz, bx = self._B.shape
         self.cross = np.zeros((bx, bz))
         sums = None if codes is None else np.zeros((int(codes.max()) + 1, bz))
-        squares, first = np.zeros((bz, bz)), 0
+        squares, first, bend, spread = np.zeros((bz, bz)), 0, 0.0, 0.0
         for X, y, Z in self._blocks():
             u, curvature, phi, psi = self.residual_parts(X, y, Z)
             self.cross += (phi * curvature[:, None]).T @ psi / self.n
+            bend, spread = bend + float(curvature.sum()), spread + float(u @ u)
             scores = psi * u[:, None]
             if sums is None or codes is None:
                 squares += scores.T @ scores
             else:
                 np.add.at(sums, codes[first : first + len(y)], scores)
             first += len(y)
+        self._noise = float(np.sqrt(spread * self.n) / max(bend, 1e-300))  # in the units of h
         groups = self.n if sums is None else len(sums)
         squares = squares if sums is None else sums.T @ sums
         self.score_root = second_moment_root(squares * groups / (groups - 1))
