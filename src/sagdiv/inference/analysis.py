@@ -30,7 +30,7 @@ from sagdiv.validation import check_integer, check_outcome, check_positive
 
 __all__ = ["Analysis", "analyse"]
 
-_MOST_ROWS = 50_000  # for permutations and quantiles, which more rows would not sharpen
+_MOST_ROWS = 50_000  # for permutations, tests and quantiles, which are sharp enough by then
 _BLOCK_ROWS = 8192
 _FEW_VALUES = 10
 _WINDOW = 0.2  # of a standard deviation, to either side
