@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from sagdiv import KernelSAGDIV
 from sagdiv.datasets import make_binary, make_continuous
 from sagdiv.inference import analyse
+from sagdiv.inference.moment_tests import specification_test
 from sagdiv.losses import LogisticLoss, ProbitLoss
 
 
@@ -110,16 +112,114 @@ def test_exogeneity():
     assert "ordinary regression may do" in " ".join(str(fine.summary()).split())
 
 
-# The statistic is n^-1 e'K e with K = psi psi', by two loops.
-def test_the_statistic_is_a_quadratic_form():
-    result = analysed(n=150)
-    psi = result.model.maps_.z.transform(result.Z)
-    e = result.y - result.predict(result.X)
-    naive = 0.0
-    for i in range(150):
-        for j in range(150):
-            naive += e[i] * e[j] * (psi[i] @ psi[j]) / 150
-    assert result.specification.statistic == pytest.approx(naive)
+# With three instruments and a line it is Hansen's J, here by loops over rows.
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_statistic_of_a_line_is_that_of_hansen(clustered):
+    rng = np.random.RandomState(0)
+    n, Z = 300, rng.normal(size=(300, 3))
+    x = Z @ [1.0, 0.5, 0.2] + rng.normal(size=n)
+    y = x + rng.normal(size=n) * np.exp(Z[:, 0] / 2)
+    groups = np.arange(n) // 5 if clustered else np.arange(n)
+    ones = np.ones((n, 1))
+    test = specification_test(
+        y, ones[:, 0], np.column_stack([ones, x]), 2, np.zeros(2), Z, ones,
+        groups if clustered else None,
+    )  # fmt: skip
+    Zc, xc, yc = Z - Z.mean(axis=0), x - x.mean(), y - y.mean()
+    V = Zc.T @ Zc
+    for _ in range(4):
+        W = np.linalg.inv(V)
+        slope = (xc @ Zc @ W @ Zc.T @ yc) / (xc @ Zc @ W @ Zc.T @ xc)
+        moment = Zc.T @ (yc - slope * xc)
+        J, V, sums = moment @ W @ moment, np.zeros((3, 3)), []
+        for group in np.unique(groups):
+            score = sum(Zc[i] * (yc[i] - slope * xc[i]) for i in np.flatnonzero(groups == group))
+            sums.append(score)
+        for score in sums:
+            V += np.outer(score - np.mean(sums, axis=0), score - np.mean(sums, axis=0))
+        V *= n / (n - 2) * (60 / 59 if clustered else 1)
+    assert test.statistic == pytest.approx(J, rel=1e-6)
+    assert test.p_value == pytest.approx(chi2.sf(J, 2), rel=1e-6)
+
+
+# What h may be is not held against the model: a line in X, any function of a control.
+def test_what_the_model_allows_leaves_the_statistic_alone():
+    X, y, Z, model = with_controls(1, 400)
+    statistic = analyse(model, X, y, Z).specification.statistic
+    allowed = y + 5 - 3 * X[:, 0] + 0.5 * X[:, 1] ** 2 + X[:, 1] * X[:, 2]
+    moved = analyse(model, X, allowed, Z).specification.statistic
+    assert moved == pytest.approx(statistic, rel=1e-3)
+
+
+def with_controls(seed, n, *, strength=1.0, interaction=0.0, confounding=0.7, n_controls=2):
+    rng = np.random.RandomState(seed)
+    W, z, e = rng.normal(size=(n, n_controls)), rng.normal(size=n), rng.normal(size=n)
+    both = interaction * W[:, 0] * W[:, -1]
+    x = strength * z + confounding * e + 0.5 * rng.normal(size=n) + both
+    model = KernelSAGDIV(exogenous=range(1, 1 + n_controls))
+    return np.column_stack([x, W]), x + W[:, 0] + both + e, z[:, None], model
+
+
+# Controls do not make a valid model look wrong, nor an instrument look needed.
+def test_tests_in_the_presence_of_controls():
+    rejected = np.zeros(2)
+    for seed in range(12):
+        X, y, Z, model = with_controls(40_000 + seed, 600, n_controls=4)
+        rejected[0] += analyse(model, X, y, Z).specification.p_value < 0.05
+        X, y, Z, model = with_controls(
+            50_000 + seed, 600, n_controls=4, interaction=1.0, confounding=0.0
+        )
+        rejected[1] += analyse(model, X, y, Z).exogeneity.p_value < 0.05
+    assert np.all(rejected <= 3)
+
+
+# A curve is no fault of the model, however well the instrument is seen to bend.
+def test_a_curved_truth_is_not_a_wrong_model():
+    rejected = 0
+    for seed in range(12):
+        rng = np.random.RandomState(60_000 + seed)
+        z, e = rng.normal(size=(2, 2000))
+        x = 1.2 * z + 0.7 * e + rng.normal(size=2000)
+        result = analyse(KernelSAGDIV(), x[:, None], 0.3 * x**2 + e, z[:, None])
+        rejected += result.specification.p_value < 0.05
+    assert rejected <= 3
+
+
+# Two columns of X that only their common part moves: nothing tells their effects apart.
+@pytest.mark.parametrize("n_instruments", [1, 2])
+def test_every_combination_of_columns_needs_to_be_moved(n_instruments):
+    rng = np.random.RandomState(0)
+    Z, e = rng.normal(size=(1000, n_instruments)), rng.normal(size=1000)
+    common = Z.sum(axis=1)
+    X = common[:, None] + np.column_stack([e, rng.normal(size=1000)])
+    result = analyse(KernelSAGDIV(), X, X[:, 0] + e, Z)
+    assert result.strength.first_stage_f.min() > 100
+    assert result.strength.joint_f < 10
+    assert result.strength.verdict == "weak"
+    assert "apart from one another" in result.strength.sentence
+    assert result.summary().verdict == "do not believe"
+    X[:, 1] += rng.choice([-2, 2], 1000) + 2 * Z[:, -1] ** 2  # now something does
+    assert analyse(KernelSAGDIV(), X, X[:, 0] + e, Z).strength.joint_f > 10
+
+
+# One column is its own weakest combination.
+def test_joint_strength_of_one_column():
+    strength = analysed().strength
+    assert strength.joint_f == pytest.approx(strength.first_stage_f[0])
+
+
+# An instrument that is a function of the controls and noise is useless, however it bends.
+def test_an_instrument_that_only_follows_the_controls():
+    useless = 0
+    for seed in range(10):
+        rng = np.random.RandomState(70_000 + seed)
+        W, (e, u, v) = rng.normal(size=(1000, 2)), rng.normal(size=(3, 1000))
+        z = np.sin(2 * W[:, 0]) + W[:, 1] ** 2 + 0.5 * u
+        x = np.cos(2 * W[:, 0]) + W[:, 1] + e + 0.5 * v
+        model = KernelSAGDIV(exogenous=[1, 2])
+        result = analyse(model, np.column_stack([x, W]), np.sin(x) + W[:, 0] + e, z[:, None])
+        useless += result.strength.verdict == "useless"
+    assert useless >= 8
 
 
 # Far outside the data the curve is extrapolation, in their middle it is not.

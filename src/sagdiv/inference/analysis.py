@@ -20,6 +20,7 @@ from sagdiv.inference.derivatives import feature_slopes
 from sagdiv.inference.intervals import Band, Interval, band_from_draws, check_level
 from sagdiv.inference.linearisation import Linearisation
 from sagdiv.inference.moment_tests import MomentTest, exogeneity_test, specification_test
+from sagdiv.inference.partialling import control_basis, products
 from sagdiv.inference.strength import InstrumentStrength, instrument_strength
 from sagdiv.inference.summary import Summary, summarise
 from sagdiv.inference.support import Sensitivity, Support, sensitivity, support
@@ -29,7 +30,7 @@ from sagdiv.validation import check_integer, check_outcome, check_positive
 
 __all__ = ["Analysis", "analyse"]
 
-_MOST_ROWS = 50_000  # for permutations and quantiles, which more rows would not sharpen
+_MOST_ROWS = 50_000  # for permutations, tests and quantiles, which are sharp enough by then
 _BLOCK_ROWS = 8192
 _FEW_VALUES = 10
 _WINDOW = 0.2  # of a standard deviation, to either side
@@ -91,9 +92,9 @@ class Analysis:
 
     The estimate is the model's, except that no noise is shrunk away from it: its bands need an
     estimate that is linear in y. Standard errors are root mean squared errors. To the sandwich
-    variance they add what stopping the descent leaves out, for a function as rough as the
-    estimate (times 1.25) in the RKHS of the features of x. A jump is rougher than any such
-    function, and bands do not cover it.
+    variance they add what stopping the descent leaves out, for a function as rough in the RKHS of
+    the features of x as the data leave open (`plausible_norm`). A jump is rougher than any such
+    function, and bands do not cover it; nor do they cover wiggles that the instrument cannot see.
 
     Attributes
     ----------
@@ -234,38 +235,61 @@ class Analysis:
     def strength(self) -> InstrumentStrength:
         """How strongly the instrument moves X, direction by direction."""
         rows, codes = self._some_rows()
-        X, Z, maps = self.X[rows], self.Z[rows], self.model.maps_
-        exogenous = self.model._exogenous
-        if not 0 < len(exogenous) < X.shape[1]:
+        X, Z, controls, maps = self.X[rows], self._excluded[rows], self._controls, self.model.maps_
+        if controls is None:
             phi, psi = maps.x.transform(X), maps.z.transform(Z)
             return instrument_strength(phi, psi, X, Z, self._rng(1), codes=codes)
         # With controls, what counts is what the excluded instruments do to endogenous columns.
-        W, Z = X[:, exogenous], Z[:, : -len(exogenous)]
-        X = np.delete(X, exogenous, axis=1)
-        x_features, z_features = default_x_features(X.shape[1]).fit(X), KernelFeatures().fit(Z)
-        return instrument_strength(
-            x_features.transform(X),
-            z_features.transform(Z),
-            X,
-            Z,
-            self._rng(1),
-            controls=KernelFeatures().fit(W).transform(W),
-            codes=codes,
-        )
+        X = np.delete(X, self.model._exogenous, axis=1)
+        phi = default_x_features(X.shape[1]).fit(X).transform(X)
+        psi = self._instrument_features
+        return instrument_strength(phi, psi, X, Z, self._rng(1), controls=controls, codes=codes)
 
     @cached_property
     def specification(self) -> MomentTest:
-        """Test of E[Y - h(X)|Z] = 0: whether instrument and model are compatible."""
-        return specification_test(self.linearisation, self._n_draws, self._rng(2))
+        """Test that E[Y - h(X)|Z] = 0 for some h: whether instrument and model are compatible."""
+        rows, codes = self._some_rows()
+        line, maps = self.linearisation, self.model.maps_
+        u, curvature, phi, _ = line.residual_parts(self.X[rows], self.y[rows], self.Z[rows])
+        controls = np.ones((len(rows), 1)) if self._controls is None else self._controls
+        psi = self._instrument_features
+        return specification_test(
+            u, curvature, phi, maps.x.n_affine_, line.coef, psi, controls, codes
+        )
 
     @cached_property
     def exogeneity(self) -> MomentTest:
         """Test of E[Y - E[Y|X]|Z] = 0: whether an ordinary regression would have done."""
         rows, codes = self._some_rows()
-        psi = self.model.maps_.z.transform(self.Z[rows])
-        return exogeneity_test(
-            self._features(self.X[rows]), psi, self.y[rows], self._n_draws, self._rng(3), codes
-        )
+        X, psi = self.X[rows], self._instrument_features
+        phi = np.hstack([self._features(X), products(X)])
+        return exogeneity_test(phi, psi, self.y[rows], self._n_draws, self._rng(3), codes)
+
+    @property
+    def _excluded(self) -> Array:
+        # Instruments that are not regressors too, all of them if there are no others.
+        exogenous = self.model._exogenous
+        return self.Z[:, : -len(exogenous)] if self._has_controls else self.Z
+
+    @property
+    def _has_controls(self) -> bool:
+        return 0 < len(self.model._exogenous) < self.X.shape[1]
+
+    @cached_property
+    def _controls(self) -> Array | None:
+        if not self._has_controls:
+            return None
+        rows, exogenous = self._some_rows()[0], self.model._exogenous
+        X = self.X[rows]
+        others = np.hstack([np.delete(X, exogenous, axis=1), self._excluded[rows]])
+        return control_basis(X[:, exogenous], others)
+
+    @cached_property
+    def _instrument_features(self) -> Array:
+        Z = self._excluded[self._some_rows()[0]]
+        if self._has_controls:
+            return KernelFeatures().fit(Z).transform(Z)
+        return np.asarray(self.model.maps_.z.transform(Z))
 
     def support(self, X: Data = None) -> Support:
         """Return where the curve rests on data and where on assumption."""

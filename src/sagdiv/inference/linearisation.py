@@ -20,15 +20,12 @@ from sklearn.utils import gen_batches
 
 from sagdiv._types import Array, Rows
 from sagdiv.flow import Flow
+from sagdiv.inference.roughness import plausible_norm
 from sagdiv.kernel_sagdiv import KernelSAGDIV
 
 __all__ = ["Errors", "Linearisation", "second_moment_root"]
 
 _BLOCK_ROWS = 8192
-
-# Bias is simulated as if h were a random function of this many times the RKHS norm of the
-# estimate, which understates that of h. Chosen on simulated draws that no reported figure uses.
-_NORM_FACTOR = 1.25
 
 
 @dataclass(frozen=True)
@@ -86,10 +83,8 @@ class Linearisation:
         R B': what psi(z_i) u_i / n does to the coefficients.
     cross : array of shape (bx, bz)
         Average of loss'' phi psi', which is C for the squared loss.
-    total_score : array of shape (bz,)
-        Sum of psi(z_i) u_i.
     score_root : array of shape (bz, r)
-        Square root of the covariance of that sum.
+        Square root of the covariance of the sum of psi(z_i) u_i.
     left_out : array of shape (bx, k)
         What the descent leaves out of a function with independent standard normal coefficients in
         all k directions, seen by the instrument or not, scaled to a plausible norm.
@@ -111,12 +106,12 @@ class Linearisation:
         self.influence = flow.linear_map(t, np.ones(len(flow.values))) @ self._B.T
         self._visit(codes)
         learnt = -np.expm1(-flow.values * t)
-        radius = np.linalg.norm(learnt * flow.scores / flow.values)
         unseen = _unseen_directions(flow, self.cross @ self._B)
         self._directions = np.hstack([flow.directions, unseen])
         self._unlearnt = np.append(1 - learnt, np.ones(unseen.shape[1]))
-        spread = _NORM_FACTOR * radius / np.sqrt(max(len(self._unlearnt), 1))
-        self.left_out = self._directions * (self._unlearnt * spread)
+        n_functions = len(self._unlearnt)
+        norm = plausible_norm(flow, t, model.dispersion_, self._noise, n_functions)
+        self.left_out = self._directions * (self._unlearnt * norm / np.sqrt(max(n_functions, 1)))
 
     def coefficients(self, factor: float) -> Array:
         """Return the coefficients that another multiple of the total step gives."""
@@ -135,7 +130,7 @@ class Linearisation:
         """Return the first-order contribution of each row to L a, shape (k, n)."""
         to_scores, parts = L @ self.influence / self.n, []
         for rows in self._blocks():
-            u, _, _, psi = self._residuals(*rows)
+            u, _, _, psi = self.residual_parts(*rows)
             parts.append(to_scores @ psi.T * u)
         return np.hstack(parts)
 
@@ -148,29 +143,31 @@ class Linearisation:
 
     def residuals(self) -> Array:
         """Return u_i for every row, shape (n,)."""
-        u: Array = np.concatenate([self._residuals(*rows)[0] for rows in self._blocks()])
+        u: Array = np.concatenate([self.residual_parts(*rows)[0] for rows in self._blocks()])
         return u
 
     def _visit(self, codes: Rows | None) -> None:
         bz, bx = self._B.shape
-        self.cross, self.total_score = np.zeros((bx, bz)), np.zeros(bz)
+        self.cross = np.zeros((bx, bz))
         sums = None if codes is None else np.zeros((int(codes.max()) + 1, bz))
-        squares, first = np.zeros((bz, bz)), 0
+        squares, first, bend, spread = np.zeros((bz, bz)), 0, 0.0, 0.0
         for X, y, Z in self._blocks():
-            u, curvature, phi, psi = self._residuals(X, y, Z)
+            u, curvature, phi, psi = self.residual_parts(X, y, Z)
             self.cross += (phi * curvature[:, None]).T @ psi / self.n
+            bend, spread = bend + float(curvature.sum()), spread + float(u @ u)
             scores = psi * u[:, None]
-            self.total_score += scores.sum(axis=0)
             if sums is None or codes is None:
                 squares += scores.T @ scores
             else:
                 np.add.at(sums, codes[first : first + len(y)], scores)
             first += len(y)
+        self._noise = float(np.sqrt(spread * self.n) / max(bend, 1e-300))  # in the units of h
         groups = self.n if sums is None else len(sums)
         squares = squares if sums is None else sums.T @ sums
         self.score_root = second_moment_root(squares * groups / (groups - 1))
 
-    def _residuals(self, X: Array, y: Array, Z: Array) -> tuple[Array, Array, Array, Array]:
+    def residual_parts(self, X: Array, y: Array, Z: Array) -> tuple[Array, Array, Array, Array]:
+        """Return u_i, loss'', phi(x_i) and psi(z_i) of any rows."""
         phi, psi = self._maps.x.transform(X), self._maps.z.transform(Z)
         v = psi @ (self._B @ self.coef)
         curvature = self._loss.d22(y, v)

@@ -9,6 +9,8 @@ import numpy as np
 from scipy.linalg import eigh, svdvals
 
 from sagdiv._types import Array, Rows
+from sagdiv.inference.partialling import independent, without
+from sagdiv.kernels import column_scales
 from sagdiv.linear import projected
 
 __all__ = ["InstrumentStrength", "instrument_strength"]
@@ -36,6 +38,9 @@ class InstrumentStrength:
     first_stage_f : array of shape (d,)
         F statistic of each endogenous column of X on the columns of Z, or on functions of Z if
         that is larger.
+    joint_f : float
+        The same for the linear combination of these columns that is moved least, with the other
+        combinations moved as they please; one column is its own weakest combination.
     """
 
     correlations: Array
@@ -43,6 +48,7 @@ class InstrumentStrength:
     null: Array
     level: float
     first_stage_f: Array
+    joint_f: float
 
     @property
     def threshold(self) -> float:
@@ -66,7 +72,7 @@ class InstrumentStrength:
         """One word."""
         if self.n_directions == 0:
             return "useless"
-        if self.first_stage_f.min() < _RULE_OF_THUMB:
+        if min(self.first_stage_f.min(), self.joint_f) < _RULE_OF_THUMB:
             return "weak"
         if self.n_directions <= len(self.first_stage_f) < self.n_shapes:
             return "linear only"
@@ -76,6 +82,13 @@ class InstrumentStrength:
     def sentence(self) -> str:
         """The reading in plain words."""
         shapes = f"{self.n_directions} direction" + "s" * (self.n_directions != 1)
+        if self.verdict == "weak" and self.first_stage_f.min() >= _RULE_OF_THUMB:
+            return (
+                "The instruments are weak: they move each column of X, but not apart from one "
+                "another. Some combination of them hardly moves (first-stage F = "
+                f"{self.joint_f:.1f}, where at least 10 is asked for), and which column has the "
+                "effect cannot be told. Neither the curve nor its bands are reliable."
+            )
         return {
             "useless": (
                 "The instrument is useless: it moves X no more than a shuffled copy of itself "
@@ -129,8 +142,8 @@ def instrument_strength(
         Columns of Z; with the former for the first-stage F.
     rng : RandomState
     controls : array of shape (n, k), default=None
-        Features of the exogenous regressors, partialled out of everything; the test is then
-        approximate.
+        Orthogonal functions of the exogenous regressors, of mean square one, partialled out of
+        everything; the test is then approximate.
     codes : integer array of shape (n,), default=None
         Clusters. Rows are then not permuted: the products of a cluster change sign together.
     n_permutations : int, default=199
@@ -140,22 +153,26 @@ def instrument_strength(
 
     References
     ----------
-    Hotelling (1936), Relations Between Two Sets of Variates.
+    Hotelling (1936), Relations Between Two Sets of Variates. Sanderson and Windmeijer (2016), A
+    Weak Instrument F-Test in Linear IV Models with Multiple Endogenous Variables.
     """
     if controls is not None:
         phi, psi, endogenous, instruments = (
-            A - projected(A, controls) for A in (phi, psi, endogenous, instruments)
+            without(A, controls) for A in (phi, psi, endogenous, instruments)
         )
     n, d = len(phi), endogenous.shape[1]
+    left = n - (0 if controls is None else controls.shape[1])
     Ux = _whitened(phi, max(_FEWEST_X, d))
     Uz = _whitened(psi, max(_FEWEST_Z, d))
     if codes is None:
         null = [Ux.T @ Uz[rng.permutation(n)] for _ in range(n_permutations)]
     else:
         null = _sign_flips(Ux, Uz, codes, n_permutations, rng)
-    largest = np.array([svdvals(C / n)[0] for C in null])
-    F = np.maximum(_first_stage(endogenous, Uz), _first_stage(endogenous, instruments))
-    return InstrumentStrength(svdvals(Ux.T @ Uz / n), Ux.shape[1], largest, level, F)
+    # Residuals of n rows have the freedom of fewer, and more chance to look alike.
+    largest = np.sqrt(n / left) * np.array([svdvals(C / n)[0] for C in null])
+    F = np.maximum(_first_stage(endogenous, Uz, left), _first_stage(endogenous, instruments, left))
+    joint = max(_joint_first_stage(endogenous, A, left) for A in (Uz, instruments))
+    return InstrumentStrength(svdvals(Ux.T @ Uz / n), Ux.shape[1], largest, level, F, joint)
 
 
 def _whitened(features: Array, most: int) -> Array:
@@ -179,11 +196,24 @@ def _sign_flips(
     return list((signs @ products).reshape(n_draws, Ux.shape[1], Uz.shape[1]))
 
 
-def _first_stage(endogenous: Array, regressors: Array) -> Array:
+def _first_stage(endogenous: Array, regressors: Array, left: int) -> Array:
     """Return the F statistics of regressions with an intercept, shape (d,)."""
-    n, q = regressors.shape
+    q = regressors.shape[1]
     centred = endogenous - endogenous.mean(axis=0)
     fitted = projected(centred, regressors - regressors.mean(axis=0))
-    left = np.square(centred - fitted).sum(axis=0) / max(n - q - 1, 1)
+    left = np.square(centred - fitted).sum(axis=0) / max(left - q - 1, 1)
     F: Array = np.square(fitted).sum(axis=0) / q / np.maximum(left, 1e-300)
     return F
+
+
+def _joint_first_stage(endogenous: Array, regressors: Array, left: int) -> float:
+    """Return the F statistic of the combination of columns that the regressors move least."""
+    U = independent((endogenous - endogenous.mean(axis=0)) / column_scales(endogenous))
+    q, d = regressors.shape[1], U.shape[1]
+    if q < d:
+        return 0.0
+    fitted = projected(U, regressors - regressors.mean(axis=0))
+    share = min(float(svdvals(U.T @ fitted / len(U))[-1]), 1.0)  # the smallest s^2
+    # The others use up d - 1 of the regressors.
+    freedom = max(left - q - 1, 1) / (q - d + 1)
+    return freedom * share / max(1 - share, 1e-300)
