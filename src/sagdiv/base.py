@@ -19,9 +19,9 @@ from sagdiv.user_warning import warn
 from sagdiv.validation import (
     check_instruments,
     check_labels,
+    check_no_images,
     check_outcome,
     check_same_length,
-    check_table,
     check_varies,
     check_weights,
     column_names,
@@ -98,8 +98,7 @@ class IVRegressor(RegressorMixin, BaseEstimator):
         X, y, Z = map(in_memory, (X, y, Z))
         if y is None:
             check_outcome(y, type(self).__name__)
-        check_table(X, "X", type(self).__name__)
-        check_table(Z, "Z", type(self).__name__)
+        check_no_images(X, type(self).__name__)
         min_rows = self._min_rows if reset else 1
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=min_rows, reset=reset)
         y = self._check_outcome(y, reset)

@@ -19,10 +19,10 @@ __all__ = [
     "check_instruments",
     "check_integer",
     "check_labels",
+    "check_no_images",
     "check_outcome",
     "check_positive",
     "check_same_length",
-    "check_table",
     "check_varies",
     "check_weights",
     "check_width",
@@ -45,7 +45,8 @@ def check_instruments(Z: Any, name: str = "Z") -> Array:
     if len(shape) not in (1, 2) or shape[1:] == (0,):
         raise ValueError(
             f"{name} must have a row for each observation and a column for each instrument, got "
-            + (f"an array of shape {shape}." if shape else f"{Z!r}.")
+            + (f"an array of shape {shape}" if shape else repr(Z))
+            + ("; DeepSAGDIV() takes images." if len(shape) > 2 else ".")
         )
     if len(shape) == 1:
         Z = np.asarray(Z)[:, None]
@@ -53,13 +54,12 @@ def check_instruments(Z: Any, name: str = "Z") -> Array:
     return check_array(Z, dtype=np.float64, input_name=name, ensure_min_samples=0)
 
 
-def check_table(A: Any, name: str, estimator_name: str) -> None:
-    """Check that A is not an array of images or the like."""
-    if getattr(A, "ndim", 0) > 2:
+def check_no_images(X: Any, estimator_name: str) -> None:
+    """Check that X is not an array of images or the like."""
+    if getattr(X, "ndim", 0) > 2:
         raise ValueError(
-            f"{name} has shape {tuple(A.shape)}, and {estimator_name} needs a table with one row "
-            "for each observation; DeepSAGDIV() takes images. (Found array with dim "
-            f"{A.ndim}.)"
+            f"X has shape {tuple(X.shape)}, and {estimator_name} needs a table with one row for "
+            f"each observation; DeepSAGDIV() takes images. (Found array with dim {X.ndim}.)"
         )
 
 

@@ -131,7 +131,7 @@ def run(
     store: Store,
     *,
     n_jobs: int = 1,
-    on_row: Callable[[Row], object] = lambda row: None,
+    on_row: Callable[[Row], object] | None = None,
 ) -> None:
     """Do the jobs and write their rows in the order in which they are finished.
 
@@ -142,14 +142,15 @@ def run(
     n_jobs : int, default=1
         At the same time, one thread of BLAS each. Inside ``joblib.parallel_config`` its backend is
         used, a Dask or Ray cluster for example; rows are always written here.
-    on_row : callable, default=does nothing
+    on_row : callable, default=None
         Called with each row.
     """
     with store.writer() as write:
         try:
             for row in _results(jobs, n_jobs):
                 write(row)
-                on_row(row)
+                if on_row is not None:
+                    on_row(row)
         finally:
             close_all()
 
