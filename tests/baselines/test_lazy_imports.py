@@ -4,18 +4,11 @@ import subprocess
 import sys
 
 import pytest
+from without_torch import run_without_torch
 
 import sagdiv.baselines
 
 WITHOUT_TORCH = """
-import sys
-
-class NoTorch:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] == "torch":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, NoTorch())
 from sagdiv import baselines
 baselines.KIV()
 assert "DeepIV" not in dir(baselines)  # for `help` and the like
@@ -31,7 +24,7 @@ for name in ("DeepIV", "DeepGMM", "DirectNetwork"):
 
 
 def test_without_torch():
-    subprocess.run([sys.executable, "-c", WITHOUT_TORCH], check=True)
+    run_without_torch(WITHOUT_TORCH, check=True)
 
 
 def test_importing_the_baselines_does_not_import_torch():

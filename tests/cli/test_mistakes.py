@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from without_torch import run_without_torch
 
 import sagdiv.cli.fitting
 import sagdiv.cli.tables
@@ -313,21 +314,13 @@ def test_a_training_that_diverges(refused, data, monkeypatch):
 
 
 WITHOUT_TORCH = """
-import sys
-
-class NoTorch:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] == "torch":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, NoTorch())
 from sagdiv.cli.commands import commands
 commands(["fit", "data.csv", "y ~ w + [x ~ z]", "--method", "deep"])
 """
 
 
 def test_without_torch(data):
-    result = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True)
+    result = run_without_torch(WITHOUT_TORCH, capture_output=True, text=True)
     assert result.returncode == 1
     assert result.stderr.strip() == (
         'sagdiv: DeepSAGDIV needs torch, which is not installed: pip install "sagdiv[deep]".'

@@ -2,8 +2,6 @@
 
 import json
 import pickle
-import subprocess
-import sys
 import threading
 import tracemalloc
 import zipfile
@@ -14,6 +12,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from torch import nn
+from without_torch import run_without_torch
 
 import sagdiv
 from sagdiv import SAGDIV, DeepSAGDIV, KernelSAGDIV, baselines
@@ -481,14 +480,6 @@ def test_paper_for_binary_outcomes_has_a_sigmoid_at_the_end_and_cross_entropy():
 # Without torch
 
 WITHOUT_TORCH = """
-import sys
-
-class NoTorch:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] == "torch":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, NoTorch())
 import sagdiv
 sagdiv.KernelSAGDIV()
 
@@ -522,7 +513,7 @@ def test_without_torch(fitted, tmp_path):
     if find_spec("skops"):
         arguments.append(str(tmp_path / "model.skops"))
         sagdiv.save(fitted, *arguments)
-    subprocess.run([sys.executable, "-c", WITHOUT_TORCH, *arguments], check=True)
+    run_without_torch(WITHOUT_TORCH, *arguments, check=True)
 
 
 def test_with_torch_its_names_are_listed():
