@@ -9,8 +9,9 @@ from sklearn.svm import LinearSVC
 
 from sagdiv import SAGDIV, KernelSAGDIV
 from sagdiv.baselines import TSLS
-from sagdiv.datasets import ContinuousDesign
+from sagdiv.datasets import ContinuousDesign, make_continuous
 from sagdiv.density_ratio import ClassifierDensityRatio, ExactDensityRatio, KernelDensityRatio
+from sagdiv.inference import analyse
 from sagdiv.losses import LogisticLoss, ProbitLoss, PseudoHuberLoss, SquaredLoss
 from sagdiv.sets import WholeSpace
 
@@ -71,6 +72,12 @@ def test_the_least_loss_of_the_default_estimator(sample):
     refuse(TypeError, "which has no d22, curvature, width", sample, KernelSAGDIV, loss=LeastLoss())
 
 
+def test_the_least_loss_has_a_summary():
+    data = make_continuous("sin", 300, random_state=0)
+    result = analyse(KernelSAGDIV(LeastLocalLoss()), data.X, data.y, data.Z)
+    assert "E[Y - h(X) | Z] = 0" in str(result.summary())
+
+
 def test_a_loss_that_claims_nothing_is_not_descended_on_observed_outcomes(sample):
     refuse(ValueError, "slope is linear in y", sample, loss=LeastLoss(), outcome="observed")
 
@@ -81,6 +88,29 @@ def test_a_binary_loss_needs_the_mean():
 
     with pytest.raises(TypeError, match="which has no mean"):
         SAGDIV(loss=Binary()).fit(np.zeros((9, 1)), np.zeros(9), np.zeros((9, 1)))
+
+
+class CauchyLink(LeastLoss):
+    """The squared distance of a probability from a link of one's own, of unknown variance."""
+
+    binary, domain = True, (0.0, 1.0)
+
+    def mean(self, v):
+        return 0.5 + np.arctan(v) / np.pi
+
+    def value(self, u, v):
+        return (u - self.mean(v)) ** 2 / 2
+
+    def d2(self, u, v):
+        return (self.mean(v) - u) / (np.pi * (1 + np.square(v)))
+
+
+# A straight line to begin with takes a disturbance that is known.
+def test_the_papers_descent_of_the_least_binary_loss_begins_at_zero(sample):
+    y = (sample.y > 0).astype(float)
+    model = KernelSAGDIV.paper(loss=CauchyLink(), random_state=0).fit(sample.X, y, sample.Z)
+    assert model.init is None
+    assert np.isfinite(model.predict(sample.X)).all()
 
 
 @pytest.mark.parametrize("loss", [LogisticLoss, ProbitLoss, PseudoHuberLoss])

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sagdiv import SAGDIV, KernelSAGDIV
 from sagdiv.density_ratio import KernelDensityRatio
 from sagdiv.losses import LogisticLoss
+from sagdiv.sets import SupNormBall
 
 
 def fit(sample, **parameters):
@@ -69,6 +70,15 @@ def test_a_second_fit_forgets_the_first(sample):
     model.fit(sample.X, (sample.y > 0).astype(float), sample.Z)
     model.set_params(loss=None).fit(sample.X, sample.y, sample.Z, sample.Z_extra)
     np.testing.assert_array_equal(model.predict(sample.X), fit(sample).predict(sample.X))
+
+
+# What is set takes effect with the next fit, not before.
+def test_parameters_do_not_reach_into_a_finished_fit(sample):
+    model = KernelSAGDIV.paper(random_state=0, loss=LogisticLoss())
+    model.fit(sample.X, (sample.y > 0).astype(float), sample.Z)
+    before = model.predict(sample.X)
+    model.set_params(convex_set=SupNormBall(0.01), init=np.cos)
+    np.testing.assert_array_equal(model.predict(sample.X), before)
 
 
 def test_nested_parameters():

@@ -7,14 +7,22 @@ from typing import Any
 from sklearn.utils.metaestimators import available_if
 
 from sagdiv._types import Array, Data
-from sagdiv.protocols import claims
+from sagdiv.protocols import BinaryLoss, claims
 
-__all__ = ["ProjectedProbability", "is_binary"]
+__all__ = ["ProjectedProbability", "is_binary", "paper_start"]
 
 
 def is_binary(loss: Any) -> bool:
     """Return whether a ``loss=`` argument is that of a 0/1 outcome; None is the squared loss."""
     return claims(loss, "binary")
+
+
+def paper_start(loss: Any) -> str | None:
+    """Return the ``init`` of the paper's variants: zero, for a known disturbance a straight line.
+
+    From zero the flat tails of F take more than M steps.
+    """
+    return "linear" if is_binary(loss) and isinstance(loss, BinaryLoss) else None
 
 
 def _has_binary_loss(estimator: Any) -> bool:

@@ -198,6 +198,7 @@ class SAGDIV(ProjectedProbability, IVRegressor):
             nuisance, descent = np.arange(len(X)), np.arange(0)
             z = self._check_extra(Z_extra)
 
+        self._set: ConvexSet = SupNormBall() if self.convex_set is None else self.convex_set
         in_units_of_y = claims(loss, "scales_with_outcome")
         self.y_scale_ = float(column_scales(y[:, None])[0]) if in_units_of_y else 1.0
         self._loss: Loss = loss
@@ -285,7 +286,8 @@ class SAGDIV(ProjectedProbability, IVRegressor):
         else:
             self.r_ = _seeded(as_regressor(self.outcome), rng).fit(Z, y)
         init = _straight_line(loss) if self.init == "linear" else self.init
-        if hasattr(init, "fit"):
+        self._start_is_fitted = hasattr(init, "fit")
+        if self._start_is_fitted:
             self.init_ = _seeded(init, rng).fit(X, y, Z=Z).predict
         else:
             self.init_ = init
@@ -311,15 +313,11 @@ class SAGDIV(ProjectedProbability, IVRegressor):
             )
         start = start.reshape(len(X)) / self.y_scale_
         # Nobody knows in advance where a fitted start leads: it is brought into the set.
-        return start if self.init_ is self.init else self._search_set.project(start)
-
-    @property
-    def _search_set(self) -> ConvexSet:
-        return SupNormBall() if self.convex_set is None else self.convex_set
+        return self._set.project(start) if self._start_is_fitted else start
 
     def _walk(self, z: Array, W: Array, r: Array) -> None:
         """Reduce everything to arrays and run Algorithm 1 on them."""
-        convex_set = self._search_set
+        convex_set = self._set
         loss = self._loss
         if isinstance(loss, AdaptiveLoss):
             loss = loss.in_units(self.y_scale_)

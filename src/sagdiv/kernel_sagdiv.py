@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sagdiv._types import Array, Data, Rows, Seed
 from sagdiv.base import IVRegressor
-from sagdiv.binary import ProjectedProbability, is_binary
+from sagdiv.binary import ProjectedProbability, is_binary, paper_start
 from sagdiv.dask_rows import DaskRows, is_dask
 from sagdiv.default_descent import Answer, descend_on_moments, descend_on_rows
 from sagdiv.density_ratio import KernelDensityRatio
@@ -164,27 +164,28 @@ class KernelSAGDIV(ProjectedProbability, IVRegressor):
 
     @staticmethod
     def paper(**overrides: Any) -> SAGDIV:
-        """Return the paper's kernel variant: a `SAGDIV` with every setting as published.
+        """Return the paper's kernel variant: for the squared loss, every setting as published.
 
         Kernel least-squares density ratio and kernel mean embedding with the median heuristic
         and cross-validated ridges, the outcome by the same smoother, the sup-norm ball of radius
         10, the learning rate 1/sqrt(M), the first 100 iterates discarded.
 
-        For a binary loss two things are added, without which the flat tails of F take more than
+        For a binary loss two things deviate, without which the flat tails of F take more than
         M steps: the step is divided by the curvature of the loss, and the descent begins at a
         straight line. ``init=None, step=M**-0.5`` is the paper to the letter.
 
         Parameters
         ----------
         **overrides
-            Any parameter of `SAGDIV`, for example ``loss=LogisticLoss()``.
+            Any parameter of `SAGDIV`, for example ``loss=LogisticLoss()``. Give the loss here
+            rather than by ``set_params``: the start depends on it.
         """
         settings: dict[str, Any] = {
             "density_ratio": KernelDensityRatio(),
             "operator": MeanEmbeddingOperator(),
             "convex_set": SupNormBall(10.0),
             "warm_up": 100,
-            "init": "linear" if is_binary(overrides.get("loss")) else None,
+            "init": paper_start(overrides.get("loss")),
         }
         return SAGDIV(**(settings | overrides))
 

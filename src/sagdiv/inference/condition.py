@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sagdiv.binary import is_binary
 from sagdiv.protocols import Loss
 
 __all__ = ["condition"]
@@ -11,6 +12,6 @@ _DISTRIBUTIONS = {"LogisticLoss": ", F logistic", "ProbitLoss": ", F normal"}
 
 def condition(loss: Loss) -> str:
     """Return what holds at the truth, such as ``E[Y - h(X) | Z] = 0``."""
-    if loss.binary:  # h is an index: no residual Y - h(X) is zero on average
+    if is_binary(loss):  # h is an index: no residual Y - h(X) is zero on average
         return f"P(Y = 1 | Z) = F(E[h(X) | Z]){_DISTRIBUTIONS.get(type(loss).__name__, '')}"
     return "E[Y - h(X) | Z] = 0"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sagdiv._types import Data
+from sagdiv.binary import is_binary
 from sagdiv.inference.condition import condition
 
 if TYPE_CHECKING:
@@ -126,8 +127,8 @@ def summarise(
         doubts.append(strength.sentence)
     if specification.p_value < _REJECT:
         certain = specification.p_value < _CERTAIN
-        left = "Y" if result.model._loss.binary else "Y - h(X)"
-        rest = " beyond E[h(X) | Z]" if result.model._loss.binary else ""
+        left = "Y" if is_binary(result.model._loss) else "Y - h(X)"
+        rest = " beyond E[h(X) | Z]" if is_binary(result.model._loss) else ""
         (fatal if certain else doubts).append(
             f"The instrument still predicts {left}{rest}: it reaches the outcome by another way "
             f"than X (specification test, p = {specification.p_value:.2g})."
@@ -239,11 +240,11 @@ class _Reading:
 
     def _effect(self, level: float) -> list[tuple[str, str]]:
         result, line = self.result, self.line
-        what = "the index h" if result.model._loss.binary else "h"
+        what = "the index h" if is_binary(result.model._loss) else "h"
         first, last = _shown(line.values[0]), _shown(line.values[-1])
         if line.has_slope:
             slope = result.average_derivative(column=line.column or 0, level=level)
-            of_h = f" of {what}" if result.model._loss.binary else ""
+            of_h = f" of {what}" if is_binary(result.model._loss) else ""
             numbers = [("Average slope", f"{slope}{of_h} in {line.name}.")]
         else:
             points = result._points(line.points)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from sagdiv._types import Array, Data, Rows, Seed
-from sagdiv.binary import is_binary
+from sagdiv.binary import is_binary, paper_start
 from sagdiv.dask_rows import DaskRows
 from sagdiv.estimator import SAGDIV
 from sagdiv.feature_maps import FeatureMaps, default_x_features, with_extra
@@ -140,12 +140,12 @@ class DeepSAGDIV(SharesCallback, ImageInputs, KernelSAGDIV):
 
     @staticmethod
     def paper(**overrides: Any) -> SAGDIV:
-        """Return the paper's deep variant: a `SAGDIV` with every setting as published, but for two.
+        """Return the paper's deep variant: a `SAGDIV` with its settings as published, but for few.
 
         As published: networks with rectified linear units in hidden layers of 64 and 32 for the
         density ratio (dropout 0.01, L2 0.005) and the outcome (L2 0.003); Adam with learning rate
         0.01 and batches of 512 for 150 000 / N epochs; the kernel operator and the descent of
-        `KernelSAGDIV.paper`, its start and step for a binary loss included. For tables, not images.
+        `KernelSAGDIV.paper`. For tables, not images.
 
         What deviates, and why:
 
@@ -155,6 +155,7 @@ class DeepSAGDIV(SharesCallback, ImageInputs, KernelSAGDIV):
         * For a binary loss the paper has "sigmoid activation". Here that is the last layer of the
           outcome network, behind the cross-entropy; with sigmoid hidden units, too, a ratio network
           under this L2 is the constant 1, and an outcome network nearly a straight line.
+        * For a binary loss start and step are those of `KernelSAGDIV.paper`.
 
         A curved h of a binary outcome remains hard for it: the kernel operator is smoother than
         both networks, and what it smooths away of h comes back too large.
@@ -162,7 +163,8 @@ class DeepSAGDIV(SharesCallback, ImageInputs, KernelSAGDIV):
         Parameters
         ----------
         **overrides
-            Any parameter of `SAGDIV`, for example ``loss=LogisticLoss()``.
+            Any parameter of `SAGDIV`, for example ``loss=LogisticLoss()``. Give the loss here
+            rather than by ``set_params``: networks and start depend on it.
         """
         binary = is_binary(overrides.get("loss"))
         training = partial(
@@ -184,7 +186,7 @@ class DeepSAGDIV(SharesCallback, ImageInputs, KernelSAGDIV):
             ),
             "convex_set": SupNormBall(10.0),
             "warm_up": 100,
-            "init": "linear" if binary else None,
+            "init": paper_start(overrides.get("loss")),
         }
         return SAGDIV(**(settings | overrides))
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sagdiv._types import Array, Data
+from sagdiv.binary import is_binary
 from sagdiv.inference import Analysis, MomentTest, analyse
 from sagdiv.plotting.style import BLACK, BLUE, axes
 from sagdiv.validation import check_integer
@@ -73,7 +74,7 @@ class ResidualMomentsDisplay:
         names = getattr(result.model, "instrument_names_in_", fallback)
         name = str(names[column]) if column < len(names) else f"z{column}"
         loss = result.model._loss
-        residual = "the generalised residual" if loss.binary else "Y - h(X)"
+        residual = "the generalised residual" if is_binary(loss) else "Y - h(X)"
         errors = np.sqrt(spread / count)
         return cls(centers, means, errors, result.specification, name, residual)
 

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from sagdiv._types import Array, Data
 from sagdiv.baselines.kernel_regression import KernelRegression
+from sagdiv.binary import is_binary
 from sagdiv.inference import Analysis, Band, Support, analyse
 from sagdiv.plotting.style import BLUE, GREY, ORANGE, axes
 
@@ -89,7 +90,7 @@ class StructuralDisplay:
         grid = result.grid(column)
         bands, support = result.bands(grid, level=level), result.support(grid)
         name = column_name(result, column)
-        if result.model._loss.binary:
+        if is_binary(result.model._loss):
             return cls(column, bands, support, None, result.X[:0], result.y[:0], name, "index h")
         rows = np.arange(len(result.y))
         if len(rows) > _MOST_POINTS:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from sagdiv._types import Array, Data
+from sagdiv.binary import is_binary
 from sagdiv.exceptions import NoInstrumentWarning
 from sagdiv.formula import StructuralFit
 from sagdiv.inference import Analysis, Band, Interval, analyse, bootstrap
@@ -138,7 +139,7 @@ class Findings:
     @property
     def outcome_on_scale(self) -> bool:
         """Whether h is in the units of the outcome, rather than the index of a probability."""
-        return not self.fit.estimator._loss.binary
+        return not is_binary(self.fit.estimator._loss)
 
     @property
     def outcome_label(self) -> str:
