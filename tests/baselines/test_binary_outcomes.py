@@ -20,6 +20,7 @@ from sagdiv.baselines import (
 )
 from sagdiv.baselines.penalised_loss import minimise
 from sagdiv.datasets import make_binary
+from sagdiv.exceptions import WeakInstrumentWarning
 from sagdiv.losses import LogisticLoss, ProbitLoss, SquaredLoss
 from sagdiv.splitting import nuisance_split
 
@@ -307,3 +308,12 @@ def test_control_function_probit_is_precise_where_it_is_right():
     model = ControlFunctionProbit(LOSS).fit(data.X, data.y, data.Z)
     assert model.coef_ == pytest.approx([1.0], abs=0.1)
     assert model.intercept_ == pytest.approx(0.0, abs=0.05)
+
+
+# Two slopes cannot be told apart by one instrument, and the answer says so.
+@pytest.mark.parametrize("model", [LinearProbability(), ControlFunctionProbit()], ids=str)
+def test_a_line_that_is_not_identified(model):
+    data = make_binary("linear", 300, random_state=0)
+    X = np.column_stack([data.X, np.random.RandomState(0).normal(size=300)])
+    with pytest.warns(WeakInstrumentWarning, match="2 of the 3 .* instrument for every column"):
+        model.fit(X, data.y, data.Z[:, :1])

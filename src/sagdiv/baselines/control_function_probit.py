@@ -7,8 +7,9 @@ import numpy as np
 from sagdiv._types import Array, Data
 from sagdiv.baselines.bases import Polynomial, with_ones
 from sagdiv.baselines.binary_outcome import BinaryOutcome
+from sagdiv.baselines.identification import LINE_ADVICE, warn_if_short
 from sagdiv.control_function import ControlFunction
-from sagdiv.linear import least_squares
+from sagdiv.linear import least_squares, second_stage
 from sagdiv.protocols import Loss
 from sagdiv.rows import RowBlocks
 
@@ -64,7 +65,9 @@ class ControlFunctionProbit(BinaryOutcome):
         """
         X, y, Z = self._check_fit_input(X, y, Z)
         x_features, z_features = _Affine(X), _Affine(Z)
-        B = least_squares(z_features.transform(Z), x_features.transform(X))
+        phi, psi = x_features.transform(X), z_features.transform(Z)
+        B = least_squares(psi, phi)
+        warn_if_short(phi, second_stage(phi, psi @ B)[1], LINE_ADVICE)
         control = ControlFunction(x_features, z_features, B)
         rows = RowBlocks(X, y, Z, np.ones(len(y)))
         beta = control.fit(rows.total, self._loss.noise_variance)

@@ -8,7 +8,9 @@ from sagdiv._types import Array
 from sagdiv.exceptions import WeakInstrumentWarning
 from sagdiv.linear import second_stage
 
-__all__ = ["warn_if_short"]
+__all__ = ["LINE_ADVICE", "warn_if_short"]
+
+LINE_ADVICE = "An affine h needs an instrument for every column of X."
 
 
 def warn_if_short(B: Array, rank: int, advice: str) -> None:

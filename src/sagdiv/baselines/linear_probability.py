@@ -7,7 +7,8 @@ import numpy as np
 from sagdiv._types import Array, Data
 from sagdiv.baselines.bases import with_ones
 from sagdiv.baselines.binary_outcome import BinaryOutcome
-from sagdiv.linear import two_stage_least_squares
+from sagdiv.baselines.identification import LINE_ADVICE, warn_if_short
+from sagdiv.linear import projected, second_stage
 from sagdiv.protocols import Loss
 
 __all__ = ["LinearProbability"]
@@ -62,7 +63,10 @@ class LinearProbability(BinaryOutcome):
             Instruments. Without them X is its own instrument.
         """
         X, y, Z = self._check_fit_input(X, y, Z)
-        beta = two_stage_least_squares(with_ones(X), y, with_ones(Z))
+        B = with_ones(X)
+        solver, rank = second_stage(B, projected(B, with_ones(Z)))
+        warn_if_short(B, rank, LINE_ADVICE)
+        beta = solver @ y
         self.intercept_, self.coef_ = float(beta[0]), beta[1:]
         # The Fisher information F'^2 / (F (1 - F)) at h = 0 is 4 F'(0)^2.
         self.slope_ = float(np.sqrt(self._loss.d22(0.5, 0.0))) / 2
