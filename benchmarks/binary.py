@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from benchmarks.common import SCENARIOS, errors, parse, squared_error, table
 from sagdiv import KernelSAGDIV
 from sagdiv.baselines import ControlFunctionProbit, LinearProbability, LinkTikhonov, LogisticKIV
 from sagdiv.datasets import IVSample, make_binary, make_continuous
+from sagdiv.experiments.memory import peak_memory
 from sagdiv.losses import LogisticLoss, PseudoHuberLoss
 
 SCALE = 0.1**0.5
@@ -66,10 +66,10 @@ def heavy_tails(seeds: Sequence[int]):
 def million(n_rows: int) -> None:
     data = _binary("sin", 0, 0, n_rows)
     model = KernelSAGDIV(loss=LogisticLoss(SCALE), n_jobs=2)
+    peak_memory(reset=True)
     start = time.perf_counter()
     model.fit(data.X, data.y, data.Z)
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    seconds, peak = time.perf_counter() - start, peak_memory() / 1024
     print(f"\n{n_rows} rows, logistic loss, two threads")
     table(
         ["fit, s", "peak GiB, data included", "MSE"],

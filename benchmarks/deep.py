@@ -39,19 +39,17 @@ SCALE = 0.1**0.5
 DIGITS = ("x", "z", "xz")
 
 _PEAK = """
-import resource, sys, time
+import sys, time
 import torch
 from sagdiv import DeepSAGDIV
 from sagdiv.datasets import make_continuous
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+from sagdiv.experiments.memory import peak_memory
 
 torch.set_num_threads(1)
 data = make_continuous("sin", int(sys.argv[1]), random_state=0)
-before, start = peak(), time.perf_counter()
+before, start = peak_memory(reset=True) / 1024, time.perf_counter()
 DeepSAGDIV().fit(data.X, data.y, data.Z)
-print(time.perf_counter() - start, peak(), peak() - before)
+print(time.perf_counter() - start, peak_memory() / 1024, peak_memory() / 1024 - before)
 """
 
 

@@ -22,18 +22,16 @@ SIZES = (10_000, 100_000, 1_000_000)
 PARTITION_ROWS = 250_000
 
 _PEAK = """
-import resource, sys, time
+import sys, time
 import numpy as np
 from sagdiv import KernelSAGDIV
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+from sagdiv.experiments.memory import peak_memory
 
 X, y, Z = (np.load(f"{sys.argv[1]}/{name}.npy") for name in "XyZ")
 KernelSAGDIV(n_jobs=2).fit(X[:1000], y[:1000], Z[:1000])  # libraries and thread pools
-before, start = peak(), time.perf_counter()
+before, start = peak_memory(reset=True), time.perf_counter()
 KernelSAGDIV(n_jobs=2).fit(X, y, Z)
-print(time.perf_counter() - start, peak() - before)
+print(time.perf_counter() - start, peak_memory() - before)
 """
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sagdiv.experiments.budgets import share_out
 from sagdiv.experiments.designs import Cell, Design, Method, curve_grid
+from sagdiv.experiments.memory import peak_memory
 from sagdiv.experiments.store import Row
 from sagdiv.experiments.tuning import chosen, rounded
 
@@ -57,13 +56,13 @@ def _measure(job: Job) -> Row:
     X_test = design.test_X(cell, data)
     model = method.build(design.method_seed(cell, method))
     extra = {} if data.Z_extra is None else {"Z_extra": data.Z_extra}
-    before = _peak_memory(reset=True)
+    before = peak_memory(reset=True)
     start = time.perf_counter()
     model.fit(data.X, data.y, data.Z, **extra)
     fitted = time.perf_counter()
     prediction = np.asarray(model.predict(X_test), dtype=float)
     predicted = time.perf_counter()
-    peak = _peak_memory() - before
+    peak = peak_memory() - before
     if prediction.shape != (len(X_test),):
         raise ValueError(f"predict returned the shape {prediction.shape}, not ({len(X_test)},)")
     if not np.isfinite(prediction).all():
@@ -93,24 +92,3 @@ def _curve(job: Job, model: Any, X_test: Any) -> list[float] | None:
         if curve.shape == (len(grid),) and np.isfinite(curve).all():
             return [rounded(value) for value in curve]
     return None
-
-
-def _peak_memory(*, reset: bool = False) -> float:
-    """Return the most memory that this process ever held, in MiB; on Linux since a reset."""
-    if reset:
-        with suppress(OSError):  # no such thing elsewhere, or not allowed
-            Path("/proc/self/clear_refs").write_text("5")
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        return _peak_of_life()
-    return int(status.split("VmHWM:")[1].split()[0]) / 2**10
-
-
-def _peak_of_life() -> float:
-    try:
-        import resource
-    except ModuleNotFoundError:  # no word of it from this system
-        return 0.0
-    usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return usage / (2**20 if sys.platform == "darwin" else 2**10)
