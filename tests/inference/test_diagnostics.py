@@ -372,3 +372,10 @@ def test_size_of_the_tests():
         exogeneity.append(clean.exogeneity.p_value < 0.05)
     for rejected in (specification, exogeneity):
         assert 0.0 < np.mean(rejected) < 0.115
+
+
+# Alone, too, a test says what it tested: for a binary outcome no residual has mean zero.
+def test_the_hypothesis_of_a_binary_outcome():
+    data = make_binary("linear", 300, random_state=0)
+    result = analyse(KernelSAGDIV(LogisticLoss()), data.X, data.y, data.Z)
+    assert str(result.specification).startswith("P(Y = 1 | Z) = F(E[h(X) | Z]), F logistic: T = ")

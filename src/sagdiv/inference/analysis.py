@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +17,7 @@ from sagdiv.exceptions import WeakInstrumentWarning
 from sagdiv.feature_maps import default_x_features
 from sagdiv.features import KernelFeatures
 from sagdiv.inference.clusters import cluster_codes
+from sagdiv.inference.condition import condition
 from sagdiv.inference.derivatives import feature_slopes
 from sagdiv.inference.intervals import Band, Interval, band_from_draws, check_level
 from sagdiv.inference.linearisation import Linearisation
@@ -247,15 +249,16 @@ class Analysis:
 
     @cached_property
     def specification(self) -> MomentTest:
-        """Test that E[Y - h(X)|Z] = 0 for some h: whether instrument and model are compatible."""
+        """Test that some h solves the model's condition: whether instrument and model agree."""
         rows, codes = self._some_rows()
         line, maps = self.linearisation, self.model.maps_
         u, curvature, phi, _ = line.residual_parts(self.X[rows], self.y[rows], self.Z[rows])
         controls = np.ones((len(rows), 1)) if self._controls is None else self._controls
         psi = self._instrument_features
-        return specification_test(
+        test = specification_test(
             u, curvature, phi, maps.x.n_affine_, line.coef, psi, controls, codes
         )
+        return replace(test, hypothesis=condition(self.model._loss))
 
     @cached_property
     def exogeneity(self) -> MomentTest:

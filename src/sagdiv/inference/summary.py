@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from sagdiv._types import Data
 from sagdiv.binary import is_binary
-from sagdiv.inference.condition import condition
 
 if TYPE_CHECKING:
     from sagdiv.inference.analysis import Analysis
@@ -156,7 +155,6 @@ def _of_the_data(result: Analysis) -> list[tuple[str, str]]:
     model, strength = result.model, result.strength
     specification, exogeneity = result.specification, result.exogeneity
     groups = "" if result.n_clusters is None else f" in {result.n_clusters} clusters"
-    tested = str(specification).replace(specification.hypothesis, condition(model._loss), 1)
     return [
         (
             "Data",
@@ -171,9 +169,9 @@ def _of_the_data(result: Analysis) -> list[tuple[str, str]]:
             "That cannot be tested: there are as many instruments as slopes, and nothing is left "
             "over to test with."
             if specification.statistic == 0
-            else f"{tested}. Rejected."
+            else f"{specification}. Rejected."
             if specification.p_value < _REJECT
-            else f"{tested}. No sign of it, as far as the instrument can tell.",
+            else f"{specification}. No sign of it, as far as the instrument can tell.",
         ),
         (
             "Is IV needed?",
